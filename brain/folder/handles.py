@@ -171,6 +171,9 @@ stat_fields = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_
 pack_fingerprint = _FINGERPRINT_FORMAT.pack
 """Packs the `stat_fields` of a stat; raises `struct.error` for times outside 64 bits."""
 
+UNREAD_FILE = pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
+"""The fingerprint of a file that the next scan reads."""
+
 ABSENT_ERRNOS = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
 """Errors for a path without a file; a name that is too long cannot exist."""
 
@@ -205,10 +208,11 @@ def is_racy(stored: bytes, moment: int) -> bool:
     Times without nanoseconds come from a file system with a resolution of one or two seconds.
     """
     mtime, ctime, *_ = _FINGERPRINT_FORMAT.unpack(stored)
-    return _is_after(mtime, moment) or _is_after(ctime, moment)
+    return is_after(mtime, moment) or is_after(ctime, moment)
 
 
-def _is_after(then: int, moment: int) -> bool:
+def is_after(then: int, moment: int) -> bool:
+    """Tell whether a time of a file may be of a change after `moment`, by a tick of the clock."""
     return bool(then > moment - (_FINE_TICK_NS if then % _SECOND_NS else _COARSE_TICK_NS))
 
 

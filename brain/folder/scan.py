@@ -37,7 +37,6 @@ _MAX_HARD_LINK_NOTICES = 20
 _MAX_CLOCK_SKEW_NS = 3600 * 10**9
 """Nanoseconds by which the clock of a file system that cannot be asked may differ from ours."""
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_UNREAD_FILE = handles.pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
 """What is known of a file that no scan could read."""
 _MOUNTINFO_ESCAPES = ((rb"\040", b" "), (rb"\011", b"\t"), (rb"\012", b"\n"), (rb"\134", b"\\"))
 _NOTHING_KNOWN: frozenset[str] = frozenset()
@@ -350,19 +349,25 @@ class Scan:
         bundle: bytes,
         proven: Mapping[str, bytes],
         kept: Collection[str] = (),
+        written: Mapping[str, bytes | None] | None = None,
     ) -> None:
         """Write the next stat cache to `file`, for the bundle with the id `bundle`.
 
         `proven` maps those of `changed` whose content is in that bundle to their fingerprint
         while they were read; the others will be candidates again. `kept` are the files of the
-        bundle that were skipped. The bundle must not contain `removed`. The file is replaced
+        bundle that were skipped. `written` are fingerprints of files and folders that were written
+        since, None for removed ones. The bundle must not contain `removed`. The file is replaced
         atomically, for its owner alone. If it cannot be written, the old cache stays.
         """
         if file is None:
             return
         with open_root(root) as root_fd, suppress(OSError):
-            data = self.next_cache(bundle, proven, self._start_time(root_fd), kept).encode()
-            write_atomic(file, data, durable=False)
+            cache = self.next_cache(bundle, proven, self._start_time(root_fd), kept)
+            if written:
+                cache = cache.with_changes(bundle, 0, written)
+                modes = (handles.fingerprint_mode(known) for _, known in cache.entries())
+                cache.files = sum(not stat.S_ISDIR(mode) for mode in modes)
+            write_atomic(file, cache.encode(), durable=False)
 
     def _start_time(self, root_fd: int) -> int:
         """Return when the scan began, by the clock of the brain's file system.
@@ -414,7 +419,7 @@ class Scan:
             changes[candidate.path] = proven_or_unmatchable(
                 known or candidate.fingerprint, bool(known)
             )
-        changes.update((path, changes.get(path) or _UNREAD_FILE) for path in kept)
+        changes.update((path, changes.get(path) or handles.UNREAD_FILE) for path in kept)
         files = self.files + (0 if self.cache.paths else len(kept))
         return self.cache.with_changes(bundle, files, changes)
 

@@ -2,7 +2,8 @@
 
 A new folder is created in a staging folder at the top of the brain, filled with files under
 their final names, and moved into place by one rename. That is atomic, and saves a rename for
-each file. Files in existing folders are replaced one by one, each atomically. No link is
+each file. Files in existing folders are written beside the old ones, some at a time, and then
+replace these one by one, each atomically. No link is
 followed, and nothing outside the brain, or of version control itself, is changed.
 """
 
@@ -12,6 +13,7 @@ import errno
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import count
@@ -37,6 +39,10 @@ WriteContent = bytes | Iterator[bytes]
 """The content as a whole or in pieces; for a link, its text."""
 
 
+_MAX_WAITING, _MAX_WAITING_BYTES = 4096, 64 << 20
+"""The most files, and about as many bytes, that wait for their names."""
+
+
 class StagedWriter:
     """Writes files, those of new folders into a staging folder until they are published."""
 
@@ -48,6 +54,10 @@ class StagedWriter:
         self._new_folders: set[str] = set()
         self._last_new_prefix = "/"
         self._last_folder = ("", False)
+        self._staged: list[str] = []
+        self._waiting: deque[tuple[str, str]] = deque()
+        self._waiting_bytes = 0
+        self._hidden_until: list[tuple[list[str], int]] = []
 
     def write(self, path: str, kind: int, content: WriteContent) -> None:
         """Write a file, at once or into the staging folder."""
@@ -55,16 +65,44 @@ class StagedWriter:
         folder, _, name = path.rpartition("/")
         if folder != self._last_folder[0]:
             self._last_folder = (folder, self._needs_staging(folder))
-        if not self._last_folder[1]:
-            replace_file(self._existing_folders, path, kind, content)
-            return
         try:
-            create_file(self._open_staging().open(folder, make=True), name, path, kind, content)
+            if self._last_folder[1]:
+                create_file(self._open_staging().open(folder, make=True), name, path, kind, content)
+                self._staged.append(path)
+                return
+            temporary = temporary_name()
+            self._waiting.append((path, temporary))
+            create_temporary(self._existing_folders, path, kind, content, temporary)
         except OSError as error:
             raise write_error(path, error) from error
+        self._waiting_bytes += len(content) if isinstance(content, bytes) else _MAX_WAITING_BYTES
+        if len(self._waiting) >= _MAX_WAITING or self._waiting_bytes >= _MAX_WAITING_BYTES:
+            self._rename_waiting()
+
+    def _rename_waiting(self) -> None:
+        path, temporary = self._waiting[-1]
+        folder_fd = self._existing_folders.open(path.rpartition("/")[0])
+        moment = os.lstat(temporary, dir_fd=folder_fd).st_mtime_ns
+        self._hidden_until.append(([path for path, _ in self._waiting], moment))
+        self._waiting_bytes = 0
+        while self._waiting:
+            path, temporary = self._waiting[0]
+            folder, _, name = path.rpartition("/")
+            try:
+                _rename(self._existing_folders.open(folder), temporary, name)
+            except OSError as error:
+                raise write_error(path, error) from error
+            self._waiting.popleft()
 
     def publish(self) -> None:
-        """Move the new folders into place."""
+        """Give the files that wait their names, and move the new folders into place."""
+        if self._waiting:
+            self._rename_waiting()
+        if self._staged:
+            last = os.lstat(self._staged[-1], dir_fd=self._open_staging().root_fd)
+            folders = {above for path in self._staged for above in paths.folders_above(path)}
+            new = folders.difference(*map(paths.folders_above, self._new_folders))
+            self._hidden_until.append(([*self._staged, *new], last.st_mtime_ns))
         for folder in sorted(self._new_folders):
             above, _, name = folder.rpartition("/")
             try:
@@ -74,8 +112,31 @@ class StagedWriter:
             except OSError as error:
                 raise write_error(folder, error) from error
 
+    def add_fingerprints(self, out: dict[str, bytes]) -> None:
+        """Add the fingerprints of the files that were published, and of new folders, to `out`.
+
+        A scan may trust the fingerprint of a file whose last change was over, by a tick of the
+        file system's clock, before anybody could see it under its name: a change of it
+        later gives it another time. The others, those that were written right before they were
+        published, get a fingerprint that no file has, so that the next scan reads them.
+        """
+        for every, moment in self._hidden_until:
+            for path in every:
+                try:
+                    st = os.lstat(path, dir_fd=self._root_fd)
+                except OSError:  # it is gone already
+                    out[path] = handles.UNREAD_FILE
+                    continue
+                found = handles.fingerprint_of(st)
+                is_open = handles.is_after(st.st_mtime_ns, moment)
+                out[path] = handles.unmatchable_fingerprint(found) if is_open else found
+
     def close(self) -> None:
         """Remove the staging folder, with all unpublished files."""
+        for path, temporary in self._waiting:
+            with suppress(OSError, BrainError):
+                folder_fd = self._existing_folders.open(path.rpartition("/")[0])
+                os.unlink(temporary, dir_fd=folder_fd)
         self._existing_folders.close()
         if self._staging_handles is not None:
             from shutil import rmtree
@@ -111,9 +172,15 @@ _PROGRESS_INTERVAL = 1024
 
 
 def write_working_files(
-    root: RootPath, items: Iterable[FileItem], progress: Progress | None = None
+    root: RootPath,
+    items: Iterable[FileItem],
+    progress: Progress | None = None,
+    fingerprints: dict[str, bytes] | None = None,
 ) -> None:
     """Write files and links at different paths, and create missing folders.
+
+    `fingerprints` gets those of what was written, as `StagedWriter.add_fingerprints`.
+
 
     The order of paths is the fastest. A file or link that is there, even if read-only, is
     replaced. A file in place of a file keeps its permissions; those of others are 0644, or 0755
@@ -130,6 +197,8 @@ def write_working_files(
                 if progress and not number % _PROGRESS_INTERVAL:
                     progress("writing", number, 0)
             bulk.publish()
+            if fingerprints is not None:
+                bulk.add_fingerprints(fingerprints)
         finally:
             bulk.close()
 
@@ -170,20 +239,28 @@ def replace_file(folders: FolderHandles, path: str, kind: int, content: WriteCon
     A file in place of a file keeps its permissions, except that `kind` decides whether it can
     be executed. Raises `BrainError` as `write_error`, and `InvalidInput` (`link_outside`).
     """
-    folder, _, name = path.rpartition("/")
     temporary = temporary_name()
     try:
-        folder_fd = folders.open(folder, make=True)
+        folder_fd = folders.open(path.rpartition("/")[0], make=True)
         try:
-            permissions = _permissions_in_place(folder_fd, name, kind)
-            create_file(folder_fd, temporary, path, kind, content, permissions)
-            _rename(folder_fd, temporary, name)
+            create_temporary(folders, path, kind, content, temporary)
+            _rename(folder_fd, temporary, path.rpartition("/")[2])
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=folder_fd)
             raise
     except OSError as error:
         raise write_error(path, error) from error
+
+
+def create_temporary(
+    folders: FolderHandles, path: str, kind: int, content: WriteContent, temporary: str
+) -> None:
+    """Write a new file called `temporary` that is to replace the one at `path`."""
+    folder, _, name = path.rpartition("/")
+    folder_fd = folders.open(folder, make=True)
+    permissions = _permissions_in_place(folder_fd, name, kind)
+    create_file(folder_fd, temporary, path, kind, content, permissions)
 
 
 def create_file(

@@ -81,9 +81,7 @@ def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Dif
 
     old = session.resolve(from_)
     before = session.state_of(old)
-    scan = working_copy.scan_folder(session)
-    entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
-    edits = working_copy.diff_folder(scan, before, entries)
+    edits = working_copy.scan_folder(session).diff(before)
     differences = _select(_compare_edits(before, edits), paths)
     after = before.edit(edits)
     found = Comparison(before, after, differences, in_folder=True).to_diff(old.hex(), "")

@@ -66,7 +66,7 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
         notices = folder_scan.notices
         if drop_redacted(head, edits).keys() <= pending.keys():
             if folder_scan.scan.changed and not edits:  # or each is read again the next time
-                working_copy.save_stat_cache(folder_scan, head)
+                folder_scan.save(head)
             return FoundEdits(None, notices)
     if session.sign_with is None and head.has(POLICY_PATH):
         raise Conflict(
@@ -99,10 +99,7 @@ def compare_folder(target: BrainState, progress: Progress) -> tuple[FolderScan, 
     """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
     session = target.session
     folder_scan = working_copy.scan_folder(session, progress)
-    scan, fingerprints = folder_scan.scan, folder_scan.read_fingerprints
-    entries = working_copy.hash_files(session, scan.changed, scan.skipped, fingerprints)
-    edits = working_copy.diff_folder(folder_scan, target, entries)
-    return folder_scan, edits, _pending_writes(session)
+    return folder_scan, folder_scan.diff(target), _pending_writes(session)
 
 
 def _pending_writes(session: Session) -> Edits:
@@ -116,22 +113,9 @@ def _pending_writes(session: Session) -> Edits:
 
 def _has_edits(head: BrainState, place: str) -> bool:
     """Tell whether the folder differs from the head at or below a path."""
-    session = head.session
-    from ..folder.ignore import IgnoreRules
-    from ..folder.scan import scan_files
-
-    scan = scan_files(session.root, IgnoreRules.load(session.root), None, only=[place])
-    hashed = working_copy.hash_files(session, scan.changed, scan.skipped)
-    now = {entry.path: entry for entry in hashed}
-    then = {entry.path: entry for entry in head.walk_below(place)}
-    pending = _pending_writes(session)
-    edits: Edits = {
-        path: now.get(path)
-        for path in now.keys() | then.keys()
-        if now.get(path) != then.get(path)
-        and path not in pending
-        and not working_copy.is_below(path, scan.skipped)
-    }
+    pending = _pending_writes(head.session)
+    edits = working_copy.scan_folder(head.session, only=[place]).diff(head)
+    edits = {path: entry for path, entry in edits.items() if path not in pending}
     return bool(drop_redacted(head, edits))
 
 

@@ -11,7 +11,7 @@ from ..objects.paths import check_path
 from ..objects.tree_node import TreeEntry
 from ..repo import working_copy
 from ..repo.session import BrainState, Session
-from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..repo.transaction import lock_for_writing, write_transaction
 from ..repo.working_copy import find_redacted_paths
 from ..results import Restored
 from ..util.progress import Progress, no_progress
@@ -37,7 +37,10 @@ def restore(
         with write_transaction(session, "restore", description, report) as txn:
             head = _select_entries(txn.state, wanted)
             _refuse_unknown_paths(wanted, target, head)
-            folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
+            known = {*head, *target}
+            stored = folder_scan.read(txn.store_tx, txn.state, among=known)
+            differing = folder_scan.diff(txn.state, stored)
+            folder_edits = {path: entry for path, entry in differing.items() if path in known}
             manual_edits: Edits = {
                 path: entry
                 for path, entry in folder_edits.items()
@@ -51,7 +54,14 @@ def restore(
                 txn.record_snapshot(edits, ("restore", source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
             working_copy.refuse_skipped(folder_scan.scan.skipped, [*wanted, *txn.writes])
+            # The folder is then as the head, but for files that the next scan reads anyhow: so it
+            # need not read what is written here.
+            if not (wanted or redacted or folder_scan.scan.skipped or differing.keys() - known):
+                txn.fingerprints = {}
             require_portable(session.reader, BrainState(session), txn.state, txn.writes)
+        if txn.fingerprints:
+            removed = dict.fromkeys(path for path, entry in txn.writes.items() if entry is None)
+            folder_scan.save(txn.state, {**removed, **txn.fingerprints})
     return Restored(
         snapshot=txn.head.hex(),
         written=sorted(path for path, entry in txn.writes.items() if entry is not None),
@@ -68,16 +78,6 @@ def _diff_entries(
         for path in sorted({*now, *target} - redacted)
         if now.get(path) != target.get(path)
     }
-
-
-def _diff_with_folder(
-    txn: WriteTransaction, folder_scan: working_copy.FolderScan, known: set[str]
-) -> Edits:
-    changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
-    skipped = folder_scan.scan.skipped
-    entries = working_copy.store_files(txn.store_tx, txn.state, changed, skipped=skipped)
-    edits = working_copy.diff_folder(folder_scan, txn.state, entries)
-    return {path: entry for path, entry in edits.items() if path in known}
 
 
 def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]) -> None:

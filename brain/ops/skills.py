@@ -211,9 +211,7 @@ def _read_folder_skills(session: Session) -> Iterator[_FolderSkills]:
     if not session.has_folder:
         yield _FolderSkills(head, {})
         return
-    scan = working_copy.scan_folder(session)
-    entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
-    edits = working_copy.diff_folder(scan, head, entries)
+    edits = working_copy.scan_folder(session).diff(head)
     contents: dict[bytes, bytes | None] = {}
     staged: list[bytes] = []
     try:

@@ -7,16 +7,15 @@ import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 
 from .. import limits
 from ..errors import BrainError, NotFound, error_from_os, printable_text
 from ..folder.handles import lstat_or_none
-from ..folder.ignore import IgnoreRules
 from ..folder.read import read_bounded_file
-from ..folder.scan import scan_files
 from ..objects.bundle import Edits
 from ..objects.operation import SnapshotOperation
-from ..objects.paths import check_path, folders_above
+from ..objects.paths import check_path
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache, working_copy
 from ..repo.log_entry import load_merge_state
@@ -129,13 +128,15 @@ def snapshot(
     there, or ignores now, is removed. Raises `NotFound` (`no_path`) for a path that neither
     the folder nor the head has.
     """
-    if not paths:
-        return record_folder(
-            session, lambda *_: message, message or "snapshot", progress, strict=strict
-        )
-    wanted = [check_path(path.rstrip("/")) for path in paths]
-    return _record_paths(
-        session, wanted, lambda *_: message, message or "snapshot", progress, strict
+    wanted = [check_path(path.rstrip("/")) for path in paths] if paths else None
+    return record_folder(
+        session,
+        lambda *_: message,
+        message or "snapshot",
+        progress,
+        wanted,
+        strict=strict,
+        needed=wanted or (),
     )
 
 
@@ -148,9 +149,7 @@ def record_changes(
     """
     from .diff import describe_edits
 
-    if paths is None:
-        return record_folder(session, describe_edits, description)
-    return _record_paths(session, paths, describe_edits, description)
+    return record_folder(session, describe_edits, description, None, paths)
 
 
 def record_folder(
@@ -158,92 +157,46 @@ def record_folder(
     build_message: MessageBuilder,
     description: str,
     progress: Progress | None = None,
+    paths: Sequence[str] | None = None,
     *,
     strict: bool = False,
+    needed: Sequence[str] = (),
     action: SnapshotOperation = _SNAPSHOT,
 ) -> Recorded:
-    """Record the folder as the operation `action`; the rest is as for `snapshot`."""
+    """Record the folder, or what is at and below `paths`, as `action`; as for `snapshot`.
+
+    `needed` are those of `paths` that must exist and be readable; with `strict`, all files must
+    be readable. With `paths`, only these files are read, so that the cost does not grow with the
+    brain; the stat cache is not updated, and the next scan reads them once more.
+    """
+    must_be_read = None if strict else needed
     with lock_for_writing(session):
-        folder_scan = working_copy.scan_folder(session, progress or no_progress)
+        folder_scan = working_copy.scan_folder(session, progress or no_progress, paths)
         scan = folder_scan.scan
+        working_copy.refuse_skipped(scan.skipped, must_be_read)
+        _refuse_missing_paths(session, needed, [file.path for file in scan.changed])
         size = sum(candidate.size for candidate in scan.changed)
         with write_transaction(session, action[0], description, expected_bytes=size) as txn:
             before = txn.state
-            stored = working_copy.store_files(
-                txn.store_tx,
-                before,
-                scan.changed,
-                folder_scan.read_fingerprints,
-                progress or no_progress,
-                scan.skipped,
-            )
+            stored = folder_scan.read(txn.store_tx, before, progress or no_progress)
             with closing(stored) as entries:
-                edits = working_copy.diff_folder(folder_scan, before, entries)
+                edits = folder_scan.diff(before, entries)
             if description in AUTOMATIC:
                 edits = drop_redacted(before, edits)
-            if strict:
-                working_copy.refuse_skipped(scan.skipped)
+            working_copy.refuse_skipped(scan.skipped, must_be_read)
             text = build_message(before, edits)
-            named = name_recorded_first(session) if text and not edits else ""
+            named = name_recorded_first(session) if text and not edits and paths is None else ""
             fits = len((text + named).encode(errors="surrogatepass")) <= limits.MAX_MESSAGE_BYTES
             if edits or named:
                 txn.record_snapshot(edits, action, text + named if fits else text)
             recorded = build_snapshot_result(txn, before, edits, folder_scan.notices)
-            recorded = recorded._replace(
-                changed=bool(edits or named),
-                left_out_skills=[*scan.left_out_skills, *recorded.left_out_skills],
-            )
             del edits  # frees memory before the cache is written
+        if paths is not None:
+            return recorded
         if scan.changed or scan.removed or folder_scan.base_state is not txn.state:
-            working_copy.save_stat_cache(folder_scan, txn.state)
-    return recorded
-
-
-def _record_paths(
-    session: Session,
-    wanted: Sequence[str],
-    build_message: MessageBuilder,
-    description: str,
-    progress: Progress | None = None,
-    strict: bool | None = None,
-) -> Recorded:
-    """Record the files at and below some paths.
-
-    Only these are read, so the cost does not grow with the brain. The stat cache is not updated;
-    the next scan of the whole folder reads the recorded files once more. If `strict`, all of
-    them must be readable, if not, only those named; if it is None, none of them, and none of
-    `wanted` has to exist.
-    """
-    report = progress or no_progress
-    needed = () if strict is None else None if strict else wanted
-    with lock_for_writing(session):
-        rules = IgnoreRules.load(session.root)
-        scan = scan_files(session.root, rules, None, report, wanted)
-        working_copy.refuse_skipped(scan.skipped, needed)
-        if strict is not None:
-            _refuse_missing_paths(session, wanted, [file.path for file in scan.changed])
-        size = sum(file.size for file in scan.changed)
-        with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
-            before = txn.state
-            stored = working_copy.store_files(
-                txn.store_tx,
-                before,
-                scan.changed,
-                progress=report,
-                skipped=None if needed is None else scan.skipped,
-            )
-            with closing(stored) as entries:
-                current = {entry.path: entry for entry in entries}
-            working_copy.refuse_skipped(scan.skipped, needed)
-            edits = _compute_edits(before, wanted, current)
-            for path in [path for path in edits if working_copy.is_below(path, scan.skipped)]:
-                del edits[path]
-            if description in AUTOMATIC:
-                edits = drop_redacted(before, edits)
-            if edits:
-                txn.record_snapshot(edits, _SNAPSHOT, build_message(before, edits))
-        notices = [*scan.notices, *working_copy.skipped_notices(scan.skipped)]
-        return build_snapshot_result(txn, before, edits, notices)
+            folder_scan.save(txn.state)
+    left_out = [*scan.left_out_skills, *recorded.left_out_skills]
+    return recorded._replace(changed=recorded.changed or bool(named), left_out_skills=left_out)
 
 
 def _refuse_missing_paths(session: Session, wanted: Sequence[str], found: Sequence[str]) -> None:
@@ -256,20 +209,6 @@ def _refuse_missing_paths(session: Session, wanted: Sequence[str], found: Sequen
                 code="no_path",
                 hint="it is missing or ignored; give paths relative to the brain",
             )
-
-
-def _compute_edits(
-    before: BrainState, wanted: Sequence[str], current: Mapping[str, TreeEntry]
-) -> Edits:
-    edits: Edits = {}
-    for path in wanted:
-        edits.update(dict.fromkeys(e.path for e in before.walk_below(path)))
-    for path in current:
-        for folder in folders_above(path):
-            if before.has(folder):
-                edits[folder] = None  # it was a file
-    edits.update(current)
-    return working_copy.drop_unchanged_edits(before, edits)
 
 
 def build_snapshot_result(
@@ -313,8 +252,11 @@ def _check_recorded(txn: WriteTransaction, before: BrainState, edits: Edits) -> 
     entries = _find_judged_files(edits)
     skills = [path for path in entries if path != MANIFEST_PATH]
 
-    def read(path: str) -> bytes:
-        return session.reader.read_blob(entries[path].blob, entries[path].size)
+    def read(entry: TreeEntry) -> bytes | None:
+        try:
+            return session.reader.read_blob(entry.blob, entry.size)
+        except NotFound:  # redacted
+            return None
 
     known: dict[str, SkillMetadata] = {}
     for start in range(0, len(skills), _CARDS_PER_BATCH):  # few of very many cards are kept
@@ -324,36 +266,25 @@ def _check_recorded(txn: WriteTransaction, before: BrainState, edits: Edits) -> 
             card = cards[entries[path].blob]
             if card.flags or before.has(path):
                 known[path] = card
-    yield from _check_content(before, known, read, MANIFEST_PATH in entries)
-
-    def read_stored(entry: TreeEntry) -> bytes | None:
-        try:
-            return session.reader.read_blob(entry.blob, entry.size)
-        except NotFound:  # redacted
-            return None
-
-    marked = _check_markers(edits, read_stored)
-    yield from _limit_notices(marked, "files have a conflict marker")
+    yield from _check_content(before, edits, known, entries, read)
 
 
 def _check_unrecorded(before: BrainState, edits: Edits) -> Iterator[Notice]:
     """Yield notices on edits whose content is in the folder alone, for the first files of them."""
-    entries = list(_find_judged_files(edits))[:_MAX_READ_FILES]
+    entries = dict(islice(_find_judged_files(edits).items(), _MAX_READ_FILES))
 
-    def read(path: str) -> bytes | None:
+    def read(entry: TreeEntry) -> bytes | None:
         try:
-            return read_bounded_file(before.session.root, path, limits.MAX_SKILL_BYTES)
+            return read_bounded_file(before.session.root, entry.path, limits.MAX_SKILL_BYTES)
         except BrainError:
             return None  # gone or unreadable; the scan of the folder reports it
 
     known = {
         path: read_skill_metadata(content, derive.slug_from_full_path(path))
-        for path in entries
-        if path != MANIFEST_PATH and (content := read(path)) is not None
+        for path, entry in entries.items()
+        if path != MANIFEST_PATH and (content := read(entry)) is not None
     }
-    yield from _check_content(before, known, read, MANIFEST_PATH in entries)
-    marked = _check_markers(edits, lambda entry: read(entry.path))
-    yield from _limit_notices(marked, "files have a conflict marker")
+    yield from _check_content(before, edits, known, entries, read)
 
 
 def _find_judged_files(edits: Edits) -> dict[str, TreeEntry]:
@@ -369,25 +300,29 @@ def _find_judged_files(edits: Edits) -> dict[str, TreeEntry]:
 
 def _check_content(
     before: BrainState,
+    edits: Edits,
     cards: Mapping[str, SkillMetadata],
-    read: Callable[[str], bytes | None],
-    has_manifest: bool,
+    entries: Mapping[str, TreeEntry],
+    read: Callable[[TreeEntry], bytes | None],
 ) -> Iterator[Notice]:
-    manifest = read(MANIFEST_PATH) if has_manifest else None
-    for problem in find_manifest_problems(manifest) if manifest is not None else ():
-        yield Notice("bad_manifest", MANIFEST_PATH, problem)
-    syntax = _check_syntax(cards, read)
-    yield from _limit_notices(syntax, "skills have front matter that YAML refuses")
+    """Yield notices on the manifest, on skills, whose `cards` are given, and on markers."""
+    if MANIFEST_PATH in entries and (manifest := read(entries[MANIFEST_PATH])) is not None:
+        for problem in find_manifest_problems(manifest):
+            yield Notice("bad_manifest", MANIFEST_PATH, problem)
+    refused = {
+        path: content
+        for path, card in cards.items()
+        if not _REFUSED_BY_YAML.isdisjoint(card.flags.split())
+        and (content := read(entries[path])) is not None
+    }
+    yield from _limit_notices(_check_syntax(refused), "skills have front matter that YAML refuses")
     stale = _check_versions(before, cards)
     yield from _limit_notices(stale, "edited skills keep their versions")
+    yield from _limit_notices(_check_markers(edits, read), "files have a conflict marker")
 
 
-def _check_syntax(
-    cards: Mapping[str, SkillMetadata], read: Callable[[str], bytes | None]
-) -> Iterator[Notice]:
-    for path, card in cards.items():
-        if _REFUSED_BY_YAML.isdisjoint(card.flags.split()) or (content := read(path)) is None:
-            continue
+def _check_syntax(texts: Mapping[str, bytes]) -> Iterator[Notice]:
+    for path, content in texts.items():
         from ..skills.skill_lint import check_skill
 
         for problem in check_skill(path, content, None, False):

@@ -462,7 +462,8 @@ def open_cache(
     """
     folder = make_cache_folder(brain, redacted, usable)
     if folder is not None:
-        clear_cache_folder(folder, (CACHE_FILE_NAME, STAT_CACHE_PREFIX))  # of earlier versions
+        with suppress(OSError):
+            clear_cache_folder(folder, (CACHE_FILE_NAME, STAT_CACHE_PREFIX))  # of earlier versions
         path = os.path.join(folder, CACHE_FILE_NAME)
         db = open_disposable(path, _CACHE._replace(version=version))
         if db is not None:

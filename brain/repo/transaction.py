@@ -49,7 +49,8 @@ LOCK_TIMEOUT_SECONDS = 60.0
 class WriteTransaction:
     """The head, new snapshots on top of it, and the files to write afterwards (`writes`).
 
-    `contents` has blobs of `writes` in memory. `message_was_masked` says whether a secret
+    `contents` has blobs of `writes` in memory. `fingerprints`, if it is set, gets those of what
+    was written, as far as a scan may trust them. `message_was_masked` says whether a secret
     was removed from a message.
     """
 
@@ -67,6 +68,7 @@ class WriteTransaction:
         self.other_refs: list[tuple[str, bytes, bytes]] = []
         self.message_was_masked = False
         self.contents: dict[bytes, bytes] = {}
+        self.fingerprints: dict[str, bytes] | None = None
         self.receipt_draft = current_draft(session)
 
     def record_snapshot(
@@ -265,7 +267,7 @@ def write_transaction(
         _update_ref_and_log(txn, kind, logged_description)
     if txn.receipt_draft is not None:
         txn.receipt_draft.mark_durable()
-    apply_pending_writes(session, txn.writes, progress, txn.contents)
+    apply_pending_writes(session, txn.writes, progress, txn.contents, txn.fingerprints)
 
 
 @contextmanager
@@ -409,11 +411,12 @@ def apply_pending_writes(
     writes: Mapping[str, TreeEntry | None],
     progress: Progress = no_progress,
     contents: Mapping[bytes, bytes] = NO_CONTENTS,
+    fingerprints: dict[str, bytes] | None = None,
 ) -> None:
     """Write files from the list, then clear it."""
     if writes:
         with _add_hint(_RETRY_HINT):
-            working_copy.write_files(session, writes, progress, contents)
+            working_copy.write_files(session, writes, progress, contents, None, fingerprints)
         writable(session.store).clear_pending_writes()
 
 
@@ -490,7 +493,7 @@ def _is_content_stored(session: Session, path: str, among: Container[bytes] | No
     """
     try:
         candidate = read.lstat_candidate(session.root, path)
-        (entry,) = working_copy.hash_files(session, [candidate])
+        (entry,) = working_copy.read_files(session, [candidate])
         if among is not None and entry.blob not in among:
             return False
     except InvalidInput as error:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from ..digest import NO_DIGEST, blob_id, stream_blob_id
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..folder import handles, read, write
-from ..folder import read as file_reader
 from ..folder.handles import FolderHandles, open_root
 from ..folder.read import CandidateFile
-from ..named_tuple import NamedTuple
 from ..objects.bundle import Edits
+from ..objects.paths import folders_above
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
 from ..store.rows import LARGE_BLOB_BYTES
@@ -41,24 +40,85 @@ _LONE_SURROGATES = frozenset(map(chr, range(0xDC80, 0xDD00)))
 """Bytes of a name that is not UTF-8, as Python shows them."""
 
 
-class FolderScan(NamedTuple):
-    """The result of a scan: candidates may differ from `base_state`, other files do not.
+class FolderScan:
+    """A scan of the folder, or of what is at and below the paths `only`.
 
-    `read_fingerprints` collects the fingerprints of the candidates that were read since.
+    The candidates of `scan` may differ from `base_state`, other files do not.
     """
 
-    scan: Scan
-    base_state: BrainState
-    read_fingerprints: dict[str, bytes]
+    def __init__(
+        self, scan: Scan, base_state: BrainState, only: Sequence[str] | None = None
+    ) -> None:
+        self.scan = scan
+        self.base_state = base_state
+        self._session = base_state.session
+        self._only = only
+        self._read_fingerprints: dict[str, bytes] = {}
 
     @property
     def notices(self) -> list[Notice]:
         """What the scan noticed, and what was skipped until now."""
         return [*self.scan.notices, *skipped_notices(self.scan.skipped)]
 
+    def read(
+        self,
+        tx: StoreTransaction | None = None,
+        state: BrainState | None = None,
+        progress: Progress = no_progress,
+        among: Container[str] | None = None,
+    ) -> Generator[TreeEntry, None, None]:
+        """Yield the entries of the candidates, or of those `among` some paths; as `read_files`."""
+        scan, known = self.scan, self._read_fingerprints
+        wanted = [file for file in scan.changed if among is None or file.path in among]
+        return read_files(self._session, wanted, tx, state, scan.skipped, known, progress)
 
-def scan_folder(session: Session, progress: Progress = no_progress) -> FolderScan:
-    """Scan the folder.
+    def diff(self, target: BrainState, entries: Iterable[TreeEntry] | None = None) -> Edits:
+        """Return the edits from `target` to the folder; `entries` are by default read for it.
+
+        What was skipped stays as it is in `target`. Cost: the candidates, and the differences of
+        `target` from the cached state.
+        """
+        now: Edits = {}
+        for place in self._only or ():
+            now.update(dict.fromkeys(entry.path for entry in target.walk_below(place)))
+        now.update((entry.path, entry) for entry in (self.read() if entries is None else entries))
+        if self._only is None:
+            now.update(dict.fromkeys(self.scan.removed))
+            for path, cached, _ in self.base_state.diff(target):
+                now.setdefault(path, cached)
+        else:  # a folder above may have been a file
+            for path in [path for path, entry in now.items() if entry]:
+                now.update((folder, None) for folder in folders_above(path) if folder not in now)
+        if self.scan.skipped:
+            for path in [path for path in now if is_below(path, self.scan.skipped)]:
+                del now[path]
+        if not target.sections:
+            for path in [path for path, entry in now.items() if entry is None]:
+                del now[path]
+            return now
+        return drop_unchanged_edits(target, now)
+
+    def save(self, state: BrainState, written: Mapping[str, bytes | None] | None = None) -> None:
+        """Keep the stats for the next scan; the folder is now as in `state`.
+
+        `written` are the fingerprints of what was written since, None for removed files.
+        """
+        kept = {
+            entry.path
+            for path in self.scan.skipped
+            if path.isascii() or not _LONE_SURROGATES.intersection(path)
+            for entry in state.walk_below(path)
+        }
+        file = stat_cache_file(self._session)
+        self.scan.save_cache(
+            self._session.root, file, state.id, self._read_fingerprints, kept, written
+        )
+
+
+def scan_folder(
+    session: Session, progress: Progress = no_progress, only: Sequence[str] | None = None
+) -> FolderScan:
+    """Scan the folder; with `only`, what is at and below some paths, and without the stat cache.
 
     Raises `InvalidInput` for what a brain cannot hold, and (`no_folder`) for a proposal.
     """
@@ -68,17 +128,21 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
             code="no_folder",
             hint="there is nothing left to record",
         )
+    from ..folder.ignore import IgnoreRules
     from ..folder.scan import scan_files
 
     session.drop_collected()  # a loaded bundle may have been garbage-collected since
-    rules, cache = _load_rules_and_stat_cache(session)
-    base = BrainState(session)
+    base, cache = BrainState(session), None
+    if only is None:
+        rules, cache = _load_rules_and_stat_cache(session)
+    else:
+        rules = IgnoreRules.load(session.root)
     if cache is not None:
         try:
             base = session.load_state(cache.bundle)
         except NotFound:  # the cache is of another store
             cache = None
-    return FolderScan(scan_files(session.root, rules, cache, progress), base, {})
+    return FolderScan(scan_files(session.root, rules, cache, progress, only), base, only)
 
 
 def skipped_notices(skipped: Mapping[str, InvalidInput]) -> list[Notice]:
@@ -151,20 +215,6 @@ def delete_stat_cache(session: Session) -> None:
             os.unlink(file)
 
 
-def save_stat_cache(folder_scan: FolderScan, state: BrainState) -> None:
-    """Keep the stats of a scan for the next one; the folder is now as in `state`."""
-    file, bundle_id = stat_cache_file(state.session), state.id
-    kept = {
-        entry.path
-        for path in folder_scan.scan.skipped
-        if path.isascii() or not _LONE_SURROGATES.intersection(path)
-        for entry in state.walk_below(path)
-    }
-    folder_scan.scan.save_cache(
-        state.session.root, file, bundle_id, folder_scan.read_fingerprints, kept
-    )
-
-
 def find_candidate(session: Session, path: str) -> CandidateFile | None:
     """Return the file at a full path, or None if there is none.
 
@@ -185,26 +235,6 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
         stat_result.st_size,
         handles.fingerprint_of(stat_result),
     )
-
-
-def diff_folder(folder_scan: FolderScan, target: BrainState, entries: Iterable[TreeEntry]) -> Edits:
-    """Return the edits from `target` to the folder, given the candidates' `entries`.
-
-    What was skipped stays as it is in `target`. Cost: the candidates, and the differences of
-    `target` from the cached bundle.
-    """
-    now: Edits = {entry.path: entry for entry in entries}
-    now.update(dict.fromkeys(folder_scan.scan.removed))
-    for path, cached, _ in folder_scan.base_state.diff(target):
-        now.setdefault(path, cached)
-    if folder_scan.scan.skipped:
-        for path in [path for path in now if is_below(path, folder_scan.scan.skipped)]:
-            del now[path]
-    if not target.sections:
-        for path in [path for path, entry in now.items() if entry is None]:
-            del now[path]
-        return now
-    return drop_unchanged_edits(target, now)
 
 
 def drop_unchanged_edits(state: BrainState, edits: Mapping[str, TreeEntry | None]) -> Edits:
@@ -244,7 +274,7 @@ def read_if_unchanged(target: BrainState, path: str) -> bytes | None:
     entry, file = target.get(path), find_candidate(session, path)
     if not entry or not file or (file.kind, file.size) != (entry.kind, entry.size):
         return None
-    for _, content in file_reader.read_candidates(session.root, [file]):
+    for _, content in read.read_candidates(session.root, [file]):
         if isinstance(content, bytes) and blob_id(content) == entry.blob:
             return content
     return None
@@ -272,9 +302,9 @@ def store_edits_at(tx: StoreTransaction, target: BrainState, wanted: Iterable[st
             candidates.append(candidate)
         elif recorded is not None:
             edits[path] = None
-    read = zip(candidates, hash_files(session, candidates), strict=True)
+    read = zip(candidates, read_files(session, candidates), strict=True)
     changed = [candidate for candidate, entry in read if entry != was[candidate.path]]
-    for entry in store_files(tx, target, changed):
+    for entry in read_files(session, changed, tx, target):
         if entry != was[entry.path]:
             edits[entry.path] = entry
     return edits
@@ -301,22 +331,43 @@ def _has_only_recorded_files(target: BrainState, path: str) -> bool:
     return True
 
 
-def hash_files(
+def read_files(
     session: Session,
     candidates: list[CandidateFile],
+    tx: StoreTransaction | None = None,
+    state: BrainState | None = None,
     skipped: dict[str, InvalidInput] | None = None,
-    read_fingerprints: dict[str, bytes] | None = None,
-) -> Iterator[TreeEntry]:
-    """Yield the entries of files, read and hashed but not stored; the rest as for `store_files`."""
-    fingerprints = {} if read_fingerprints is None else read_fingerprints
-    for candidate, content in file_reader.read_candidates(session.root, candidates, skipped):
-        fingerprints[candidate.path] = candidate.fingerprint
-        if isinstance(content, file_reader.LargeFile):
-            blob = stream_blob_id(content.raw)
+    fingerprints: dict[str, bytes] | None = None,
+    progress: Progress = no_progress,
+) -> Generator[TreeEntry, None, None]:
+    """Yield the entries of files as they are read; with `tx`, put their content into the store.
+
+    `state` is the one before: a large file may begin with its content there. `fingerprints` gets
+    what each file looked like while it was read. `skipped` is as for `read.read_candidates`,
+    which raises the same. Close the generator if it is not used up.
+    """
+    batch = BlobBatch(session)
+    done = 0
+    for candidate, content in read.read_candidates(session.root, candidates, skipped):
+        path, done = candidate.path, done + 1
+        if fingerprints is not None:
+            fingerprints[path] = candidate.fingerprint
+        if isinstance(content, read.LargeFile):
+            was = state.get(path) if state else None
+            if tx is None:
+                blob = stream_blob_id(content.raw)
+            else:
+                blob = tx.put_blob_stream(content.raw, content.size, was.blob if was else None)
             content.verify_unchanged()
-            yield TreeEntry(candidate.path, candidate.kind, blob, content.size)
-        else:
-            yield TreeEntry(candidate.path, candidate.kind, blob_id(content), len(content))
+            yield TreeEntry(path, candidate.kind, blob, content.size)
+            continue
+        blob = blob_id(content) if tx is None else batch.add(path, content)
+        yield TreeEntry(path, candidate.kind, blob, len(content))
+        if tx is not None and batch.is_full():
+            batch.store(tx)
+            progress("reading", done, len(candidates))
+    if tx is not None:
+        batch.store(tx)
 
 
 def write_files(
@@ -325,17 +376,20 @@ def write_files(
     progress: Progress = no_progress,
     contents: Mapping[bytes, bytes] = NO_CONTENTS,
     root: Path | None = None,
+    fingerprints: dict[str, bytes] | None = None,
 ) -> None:
     """Write the entries to their paths in the folder, or in `root`; None removes the file.
 
-    `contents` has blobs in memory; the others are read from the store.
+    `contents` has blobs in memory; the others are read from the store. `fingerprints` gets those
+    of what was written, as far as a scan may trust them.
     """
     root = root or session.root
     for path, entry in writes.items():
         if entry is None:
             write.remove_working_file(root, path)
     entries = sorted(entry for entry in writes.values() if entry is not None)
-    write.write_working_files(root, _stream_contents(session, entries, contents), progress)
+    items = _stream_contents(session, entries, contents)
+    write.write_working_files(root, items, progress, fingerprints)
 
 
 def _stream_contents(
@@ -363,40 +417,6 @@ def find_redacted_paths(session: Session, entries: Iterable[TreeEntry | None]) -
     wanted = [entry for entry in entries if entry is not None]
     gone = session.reader.find_redactions([entry.blob for entry in wanted])
     return {entry.path for entry in wanted if entry.blob in gone}
-
-
-def store_files(
-    tx: StoreTransaction,
-    base: BrainState,
-    candidates: list[CandidateFile],
-    read_fingerprints: dict[str, bytes] | None = None,
-    progress: Progress = no_progress,
-    skipped: dict[str, InvalidInput] | None = None,
-) -> Generator[TreeEntry, None, None]:
-    """Yield the entries of files, read and put into the store; `base` is the bundle before.
-
-    Adds to `read_fingerprints` the fingerprint that each file had while it was read. Close
-    the generator if it is not used up. `skipped` is as for `file_reader.read_candidates`, which
-    raises the same.
-    """
-    fingerprints = {} if read_fingerprints is None else read_fingerprints
-    batch = BlobBatch(base.session)
-    done = 0
-    for candidate, content in read.read_candidates(base.session.root, candidates, skipped):
-        done += 1
-        fingerprints[candidate.path] = candidate.fingerprint
-        if isinstance(content, read.LargeFile):
-            was = base.get(candidate.path)
-            blob = tx.put_blob_stream(content.raw, content.size, was.blob if was else None)
-            content.verify_unchanged()
-            yield TreeEntry(candidate.path, candidate.kind, blob, content.size)
-            continue
-        blob = batch.add(candidate.path, content)
-        yield TreeEntry(candidate.path, candidate.kind, blob, candidate.size)
-        if batch.is_full():
-            batch.store(tx)
-            progress("reading", done, len(candidates))
-    batch.store(tx)
 
 
 _MAX_BATCH_BYTES = 1 << 20
