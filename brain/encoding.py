@@ -123,7 +123,6 @@ def _refuse_ext(code: int, data: bytes) -> Any:
 
 
 def _error_code(message: str, size: int) -> str:
-    """Return the code for a `ValueError` of msgpack about `size` bytes."""
     claimed, _, limit = message.partition(" exceeds max_")
     if limit.startswith("ext_len") or "timestamp" in message:
         return "ext_not_allowed"

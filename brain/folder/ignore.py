@@ -256,7 +256,6 @@ def _translate_pattern(tokens: Sequence[str]) -> str:
 
 
 def _translate_segment(tokens: Sequence[str]) -> str:
-    """Return the expression of the part between two slashes, or up to the end."""
     first, *others = map("".join, _split_tokens(tokens, _STAR))
     if not others:
         return first
@@ -277,7 +276,6 @@ def _split_tokens(tokens: Sequence[str], at: str) -> Iterator[list[str]]:
 
 
 def _tokenize_pattern(pattern: str) -> Iterator[str]:
-    """Yield slashes, stars, and expressions of one character."""
     for match in _TOKEN().finditer(pattern):
         token, negation, items = match.groups()
         if items:

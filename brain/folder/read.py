@@ -145,7 +145,6 @@ def _read_candidate(
 
 
 def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
-    """Read from the start until the file does not change meanwhile."""
     fields = handles.stat_fields
     for _ in range(_MAX_READ_ATTEMPTS):
         st = os.fstat(fd)

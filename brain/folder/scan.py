@@ -255,7 +255,6 @@ class Scan:
         return True
 
     def _is_left_out(self, path: str, name: str, is_folder: bool) -> bool:
-        """Tell whether the rules exclude `path`, or a brain cannot hold its name; keep why."""
         if self._rules.is_ignored(path, name, is_folder):
             if "/" in path and (kind := NESTED_STORE_FOLDERS.get(name.lower())):
                 what = f"left out: {printable_text(path)} belongs to another {kind}"

@@ -42,7 +42,6 @@ class _FieldError(FormatError):
 
 
 def _name_field(error: FormatError, place: str) -> _FieldError:
-    """Return an error with the place of its field, below which it was raised, put in front."""
     if isinstance(error, _FieldError):
         return _FieldError(error, place + error.place, error.problem)
     return _FieldError(error, place, error.message)

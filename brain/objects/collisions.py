@@ -298,8 +298,6 @@ def _can_coexist(files: Collection[str], folders: set[str]) -> bool:
 
 
 class _CollisionLookup:
-    """Finds the collisions of single paths."""
-
     def __init__(self, before: State, after: State) -> None:
         self._before = before
         self._after = after
@@ -325,13 +323,11 @@ class _CollisionLookup:
             path = folder
 
     def _first_path_below(self, state: State, folder: str) -> str | None:
-        """Return a path below `folder`, which ends in a slash."""
         section, _, inner = folder.partition("/")
         path = tree.first_path_from(state.nodes, state.sections.get(section), inner)
         return f"{section}/{path}" if path is not None and path.startswith(inner) else None
 
     def _find_case_variant(self, folder: str, name: str) -> str | None:
-        """Return another name in `folder` ("" is the top) with the folded form of `name`."""
         section, _, inner = folder.partition("/")
         if not folder:
             folded = fold_name(name)
@@ -354,7 +350,6 @@ class _CollisionLookup:
         return tree.first_path_from(self._after.nodes, root, start)
 
     def _list_names(self, root: tree.TreeRoot | None, prefix: str) -> dict[str, set[str]]:
-        """Return the names after `prefix` by their folded forms."""
         names: dict[str, set[str]] = {}
         for path in _walk_paths(self._after.nodes, root, prefix):
             if not path.startswith(prefix):

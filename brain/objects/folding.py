@@ -109,7 +109,6 @@ def _load_table() -> _FoldTable:
 
 
 def _order_marks(text: str, classes: dict[str, int]) -> str:
-    """Return `text` with each run of combining marks in the order of their classes."""
     out: list[str] = []
     run: list[str] = []
     for char in text:
@@ -123,7 +122,6 @@ def _order_marks(text: str, classes: dict[str, int]) -> str:
 
 
 def _decompose_hangul(code: int) -> str:
-    """Return the letters of a Hangul syllable (The Unicode Standard, 3.12)."""
     place = code - _SYLLABLE_BASE
     trail = place % _SYLLABLES_PER_VOWEL
     letters = [

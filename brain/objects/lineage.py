@@ -151,7 +151,6 @@ def filter_ancestors(
 
 
 def _expand_forks(load: LoadSnapshot, starts: Iterable[bytes]) -> set[bytes]:
-    """Return `starts`, and the snapshots from which their brains were forked."""
     tips: set[bytes] = set()
     waiting = set(starts)
     while waiting:

@@ -252,7 +252,6 @@ class StoreTransaction(StoreReader):
         return digest.digest()
 
     def _put_chunks(self, reader: HashingReader, size: int) -> list[tuple[bytes, int]]:
-        """Store the chunks of `reader`; return each with its size."""
         from .large_blobs import cut_chunks
 
         pieces: list[tuple[bytes, int]] = []
@@ -290,7 +289,6 @@ class StoreTransaction(StoreReader):
         self._db.execute(_REPLACE_BLOB, row)
 
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Insert small blobs, compressed if they are enough."""
         self._refuse_redacted([id for id, _ in batch])
         new = self._select_new_blobs(batch)
         if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
@@ -442,7 +440,6 @@ class StoreTransaction(StoreReader):
         return len(objects) + len(blobs)
 
     def _find_parts(self, marked: set[bytes]) -> set[bytes]:
-        """Return all chunks of the large blobs among `marked`."""
         chunk_lists = self._flatten_chunk_lists()
         parts = {chunk for id in marked & chunk_lists.keys() for chunk, _ in chunk_lists[id]}
         if missing := self.find_missing(parts):

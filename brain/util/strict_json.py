@@ -243,7 +243,6 @@ class FieldReader:
 
 
 def _describe(value: Any) -> str:
-    """Name a value in a message: text and numbers by themselves, others by their type."""
     if isinstance(value, str):
         return f'"{printable_text(value, 80)}"'
     if value is None:

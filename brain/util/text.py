@@ -34,7 +34,6 @@ def suggest_names(
 
 
 def _score_shared_pairs(text: str, names: Iterable[str]) -> Iterator[tuple[float, str]]:
-    """Yield names that share pairs of letters with `text`, each with a score."""
     pairs = {text[at : at + 2] for at in range(len(text) - 1)} or {text}
     found = re.compile("|".join(map(re.escape, pairs)), re.DOTALL).findall
     for name in names:
