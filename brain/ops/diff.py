@@ -53,7 +53,7 @@ def diff(
         from_, to = from_ or session.base().hex(), session.head().hex()
     old, new = session.resolve(from_ or "@"), session.resolve(to)
     before, after = session.state_of(old), session.state_of(new)
-    return diff_bundles(session, (old.hex(), before), (new.hex(), after), paths)
+    return diff_states((old.hex(), before), (new.hex(), after), paths)
 
 
 def diff_with_parent(session: Session, rev: str = "@", *, paths: Sequence[str] = ()) -> Diff:
@@ -61,16 +61,15 @@ def diff_with_parent(session: Session, rev: str = "@", *, paths: Sequence[str] =
     new = session.resolve(rev)
     snapshot = session.load_snapshot(new)
     before = snapshot.parents[0].hex() if snapshot.parents else "", session.parent_state(snapshot)
-    return diff_bundles(session, before, (new.hex(), session.state_of(new)), paths)
+    return diff_states(before, (new.hex(), session.state_of(new)), paths)
 
 
-def diff_bundles(
-    session: Session,
+def diff_states(
     old: tuple[str, BrainState],
     new: tuple[str, BrainState],
     paths: Sequence[str] = (),
 ) -> Diff:
-    """Compare two bundles, each given with the id of its snapshot."""
+    """Compare two states, each given with the id of its snapshot."""
     (from_, before), (to, after) = old, new
     differences = _select(before.diff(after), paths)
     return Comparison(before, after, differences).to_diff(from_, to)
@@ -222,7 +221,7 @@ class Comparison:
         self, paths: set[str], changed_skills: set[str]
     ) -> Iterator[SkillChange]:
         """Yield the skills that have other files than before, and the same text."""
-        homes = derive.SkillHomes(self._session, [self._after])
+        homes = derive.SkillHomes([self._after])
         for path in sorted({homes.find_home(path) for path in paths} - changed_skills - {""}):
             if entry := self._after.get(path):
                 card = lineage_cache.load_cards(self._session, [entry.blob])[entry.blob]

@@ -148,7 +148,7 @@ def show(session: Session, rev: str = "@") -> results.SnapshotDetails:
         name: results.SectionInfo(root.node.hex(), root.files, root.bytes)
         for name, root in after.sections.items()
     }
-    changed = diff.diff_bundles(session, ("", before), (snapshot_id.hex(), after))
+    changed = diff.diff_states(("", before), (snapshot_id.hex(), after))
     signatures = read_valid_signatures(session, snapshot_id)
     signers = [row.key for row in signatures]
     return results.SnapshotDetails(

@@ -197,7 +197,7 @@ class _Step:
         older, newer = (after, before) if self._kind == "undo" else (before, after)
         writes: Edits = {
             change.path: after.get(change.path)
-            for change in diff.diff_bundles(session, ("", older), ("", newer)).changes
+            for change in diff.diff_states(("", older), ("", newer)).changes
             if change.change == "removed" and not _is_occupied(session, change.path)
         }
         left = working_copy.find_redacted_paths(session, writes.values())

@@ -416,11 +416,10 @@ def _iter_skills_elsewhere(state: BrainState, section: str) -> Iterator[list[Ski
 
 
 class SkillHomes:
-    """Finds the skills that files belong to, in the first of some bundles that has them."""
+    """Finds the skills that files belong to, in the first of some states that has them."""
 
-    def __init__(self, session: Session, searched: Sequence[BrainState]) -> None:
-        self._session = session
-        self._bundles = searched
+    def __init__(self, states: Sequence[BrainState]) -> None:
+        self._states = states
         self._by_folder: dict[str, str] = {"": "", SKILLS_SECTION: ""}
 
     def find_home(self, path: str) -> str:
@@ -440,7 +439,7 @@ class SkillHomes:
         return home
 
     def _is_skill(self, path: str) -> bool:
-        return any(state.has(path) and is_skill(state, path) for state in self._bundles)
+        return any(state.has(path) and is_skill(state, path) for state in self._states)
 
 
 def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> DecisionRow | None:

@@ -200,7 +200,7 @@ def build_write_steps(
 ) -> tuple[RunStep, ...]:
     """Return the steps that made the differences, which are sorted by path."""
     groups: dict[str, list[Difference]] = {}
-    find_home = SkillHomes(after.session, (after, before)).find_home
+    find_home = SkillHomes((after, before)).find_home
     omitted = count = 0
     for change in changes:
         if change.before == change.after:

@@ -1,4 +1,4 @@
-"""The cases that stand in a bundle, beside those that a gate tried."""
+"""The cases that stand in a state, beside those that a gate tried."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..gating.case_files import MAX_CASE_BYTES, MAX_CASES
 from ..gating.case_paths import slug_of_case
 from ..gating.held_out import hash_input, is_held_out_hash
 from ..objects.bundle import State
-from ..objects.node_cache import NodeCache
 from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import Receipt
 from ..receipts.receipt import own_sources
@@ -22,9 +21,8 @@ from .verdict_types import Verdict
 class StandingCases:
     """Reads documents of cases; remembers the hashes of their inputs."""
 
-    def __init__(self, reader: StoreReader, nodes: NodeCache) -> None:
+    def __init__(self, reader: StoreReader) -> None:
         self._reader = reader
-        self._nodes = nodes
         self._input_hashes: dict[tuple[str, bytes], bytes | None] = {}
 
     def is_held_out(self, path: str, document: bytes) -> bool | None:

@@ -39,7 +39,7 @@ class GateCheck:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._standing = StandingCases(session.reader, session.nodes)
+        self._standing = StandingCases(session.reader)
 
     def find_mismatches(
         self, verdict: Verdict, before: BrainState, after: BrainState, receipt: bytes

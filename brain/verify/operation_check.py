@@ -41,7 +41,7 @@ class Edge(NamedTuple):
     after: BrainState
     changes: list[SectionDiff]
 
-    def diff_by_path(self, session: Session) -> OperationDiff:
+    def diff_by_path(self) -> OperationDiff:
         """Return the changes by full path; removed sections are read."""
         gone: dict[str, TreeEntry] = {}
         fresh: dict[str, TreeEntry] = {}
@@ -146,7 +146,7 @@ def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[b
 
 def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Finding]:
     kind, slug = diff.operation[:2]
-    owners = _SkillOwners(session, diff)
+    owners = _SkillOwners(diff)
     listed = _find_listed(session, diff) if kind in ("admit", "reject") else set()
     changed = [path for path in diff.changed_paths if path not in listed]
     first = next(iter(diff.new_entries), "") if kind == "absorb" else changed[0] if changed else ""
@@ -166,7 +166,7 @@ def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Findi
             [f"{_SKILLS}/{diff.operation[4]}"], "that skill was not removed with it"
         )
     if kind == "delete":
-        yield from _check_deletion(session, diff)
+        yield from _check_deletion(diff)
 
 
 def _find_listed(session: Session, diff: OperationDiff) -> set[str]:
@@ -195,7 +195,7 @@ def _find_removed_texts(diff: OperationDiff, slug: str) -> list[str]:
     return sorted((path for path in gone if can_have_slug(skill_name_of_text(path), slug)), key=len)
 
 
-def _check_deletion(session: Session, diff: OperationDiff) -> Iterator[Finding]:
+def _check_deletion(diff: OperationDiff) -> Iterator[Finding]:
     yield from diff.report_paths(list(diff.new_entries), "this is new or changed")
     texts = _find_removed_texts(diff, diff.operation[1])
     folder = _skill_folder(texts[0]) if texts else ""
@@ -234,8 +234,7 @@ def can_have_slug(name: str, slug: str) -> bool:
 
 
 class _SkillOwners:
-    def __init__(self, session: Session, diff: OperationDiff) -> None:
-        self._session = session
+    def __init__(self, diff: OperationDiff) -> None:
         self._edge = diff
         self._skill_folders: dict[str, bool] = {}
 

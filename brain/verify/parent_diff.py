@@ -81,7 +81,7 @@ class EdgeChecker:
             edge = Edge(name, snapshot, before, after, changes)
             diff, faults = None, list[Finding]()
             if snapshot.operation[0] in operation_check.LIMITED_KINDS:
-                diff = edge.diff_by_path(session)
+                diff = edge.diff_by_path()
                 if snapshot.operation[0] == "redact":
                     self._redactions.append(diff)
                 faults += operation_check.check_operation_diff(session, diff)

@@ -281,7 +281,7 @@ def _check_edge(vector: GoldenVector, session: Session, done: Any) -> None:
     before, after = trees["before"], trees["after"]
     found = list(check_bundles(before, after))
     child = snapshot.Snapshot(1, b"", b"", (), 0, (0, b""), "", 0, done, "", b"")  # type: ignore[arg-type]
-    diff = operation_check.Edge("", child, before, after, found).diff_by_path(session)
+    diff = operation_check.Edge("", child, before, after, found).diff_by_path()
     findings = [
         *operation_check.check_operation_diff(session, diff),
         *operation_check.find_undestroyed_blobs(session, [diff]),

@@ -134,7 +134,7 @@ def find_new_cases(session: Session, live: Provisional) -> list[Case]:
     """
     receipt = _read_receipt(session, live)
     seen = own_sources(receipt) if receipt else set()
-    standing = StandingCases(session.reader, session.nodes)
+    standing = StandingCases(session.reader)
     counted = [one for one in live.verdict.gate_cases if one.kind == "held_out"]
     known = {standing.hash_input(one.name, one.document) for one in counted}
     documents = {one.document for one in live.verdict.gate_cases}

@@ -253,7 +253,7 @@ def refuse_changed_cases(
     tried = earlier.gate_cases if earlier else []
     entries = ((state.get(case.name), case.document) for case in verdict.gate_cases[len(tried) :])
     is_changed = any(entry is None or entry.blob != document for entry, document in entries)
-    left_out = StandingCases(session.reader, session.nodes).find_left_out(
+    left_out = StandingCases(session.reader).find_left_out(
         verdict,
         state,
         lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt,
