@@ -302,9 +302,9 @@ def _merge_states(
         base = build_base(session, bases, merges, new_blobs)
         states = base, txn.state, session.state_of(theirs)
         merge = StateMerge(session, states, choose, new_blobs)
-        session.nodes.drop_unstored()  # of a base that was merged itself
         if bases not in ([txn.head], [theirs]):
             merge.raise_versions(txn.head, theirs)
+        session.nodes.drop_unstored()  # of a base that was merged itself, and of renamed skills
         head = txn.head
         txn.record_edits_at(sorted({*merge.edits, *(item.path for item in merge.unresolved)}))
         if txn.head == head:

@@ -228,6 +228,19 @@ def test_a_command_that_renames_is_followed_too_and_versions_go_on(library):
     assert library.verify(deep=True).ok
 
 
+@pytest.mark.parametrize("swap", [False, True])
+def test_skills_that_either_side_added_stay_beside_one_that_is_followed(library, swap):
+    def adding(name: str, change: Change) -> Change:
+        return lambda b: [change(b), write(b, f"skills/{name}/SKILL.md", skill(name, "\nX.\n"))]
+
+    sides = adding("mine", learn), adding("yours", move("skills/old", "skills/new", "new"))
+    diverge(library, *(sides[::-1] if swap else sides))
+    assert library.merge.start("idea").conflicts == []
+    names = {path.split("/")[1] for path in files(library)}
+    assert names == {"mine", "new", "other", "yours"}
+    assert library.verify(deep=True).ok
+
+
 def test_edits_by_hand_that_nobody_recorded_move_along(library):
     diverge(
         library, lambda b: write(b, "memory/a.md", "- a\n"), move("skills/old", "skills/new", "new")
