@@ -56,7 +56,8 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
     if not session.has_folder:
         return FoundEdits(None, [])
     head = session.at()
-    place = _place_of_skill(head, skill) if skill else ""
+    found = Skills(head).find_or_none(skill) if skill else None
+    place = (found.folder or found.path).rstrip("/") if found else ""
     notices: list[Notice] = []
     if place:
         if not _has_edits(head, place):
@@ -119,12 +120,6 @@ def _has_edits(head: BrainState, place: str) -> bool:
     return bool(drop_redacted(head, edits))
 
 
-def _place_of_skill(head: BrainState, skill: str) -> str:
-    """Return the folder or the file of a skill, "" if the head lacks it."""
-    found = Skills(head).find_or_none(skill)
-    return (found.folder or found.path).rstrip("/") if found else ""
-
-
 def name_recorded_first(session: Session) -> str:
     """Return what a message without changes is about: edits that were recorded before it.
 
@@ -135,8 +130,7 @@ def name_recorded_first(session: Session) -> str:
     named: list[str] = []
     for row in session.reader.stream_operations():
         entry = decode_log_entry(row)
-        moved = {name: (old, new) for name, old, new in entry.refs}
-        old, new = moved.get(ref, (b"", b""))
+        old, new = next(((old, new) for name, old, new in entry.refs if name == ref), (b"", b""))
         if entry.description not in AUTOMATIC or new != head:
             break
         named.append(head.hex()[:_NAMED_DIGITS])

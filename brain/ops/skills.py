@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 
@@ -11,7 +10,6 @@ from .. import limits
 from ..digest import blob_id
 from ..errors import NotFound, printable_text
 from ..gating.case_paths import is_case_path, is_hidden_case
-from ..named_tuple import NamedTuple
 from ..objects.collisions import find_file, follow_link, resolve_links
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive
@@ -138,25 +136,65 @@ def check_skills(
 ) -> list[SkillProblem]:
     """Check skills of the folder, by default all, against the rules of agentskills.io.
 
-    Without `strict`, only the rules that clients depend on.
+    Without `strict`, only the rules that clients depend on. Nothing is stored. Raises as a
+    snapshot does.
     """
-    with _read_folder_skills(session) as folder:
-        return _check_folder_skills(session, folder, slugs, strict)
+    staged: set[bytes] = set()
+    try:
+        state, changed = _read_folder_skills(session, staged)
+        return _check_state(session, state, changed, slugs, strict)
+    finally:
+        session.nodes.drop_unstored()
+        for blob in staged:
+            session.new_cards.pop(blob, None)
 
 
-def _check_folder_skills(
-    session: Session, skills: _FolderSkills, texts: Sequence[str], strict: bool
+def _read_folder_skills(
+    session: Session, staged: set[bytes]
+) -> tuple[BrainState, dict[bytes, bytes | None]]:
+    """Return the state that a snapshot would record, and the changed skills by blob id.
+
+    None stands for the content of one of more than MAX_SKILL_BYTES. Their cards are `staged`.
+    """
+    from ..folder import read
+    from ..repo import working_copy
+
+    head, contents = session.at(), dict[bytes, bytes | None]()
+    if not session.has_folder:
+        return head, contents
+    edits = working_copy.scan_folder(session).diff(head)
+    for path, entry in edits.items():
+        if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
+            continue
+        content = read.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
+        # The file may have changed since it was hashed, so that it gets the id of this content.
+        blob = entry.blob if content is None else blob_id(content)
+        edits[path] = entry._replace(blob=blob)
+        contents[blob] = content
+        if blob not in session.new_cards:
+            card = read_skill_metadata(content or b"", "")
+            session.new_cards[blob] = encode_skill_metadata(card)
+            staged.add(blob)
+    return head.edit(edits), contents
+
+
+def _check_state(
+    session: Session,
+    state: BrainState,
+    changed: Mapping[bytes, bytes | None],
+    texts: Sequence[str],
+    strict: bool,
 ) -> list[SkillProblem]:
     from ..repo import lookalikes
     from ..skills import slug as deceptive_names
     from ..skills.skill_lint import WARNING, check_skill
 
-    every = Skills(skills.bundle).all()
+    every = Skills(state).all()
     chosen = []
     for text in texts:  # one that is in the folder only is found by slug or path
         exact = [found for found in every if text in (found.slug, found.path)]
         one = exact[0] if len(exact) == 1 else None
-        chosen.append(one or Skills(skills.bundle).find(text))
+        chosen.append(one or Skills(state).find(text))
     chosen = chosen or every
     shared: dict[str, list[str]] = {}
     called: dict[str, list[str]] = {}
@@ -164,9 +202,9 @@ def _check_folder_skills(
         shared.setdefault(found.slug, []).append(found.path)
         skeleton = deceptive_names.name_skeleton(found.card.name or found.slug)
         called.setdefault(skeleton, []).append(found.path)
-    stored = list({found.blob for found in chosen} - skills.contents.keys())
+    stored = list({found.blob for found in chosen} - changed.keys())
     content = dict(derive.read_skill_contents(session, stored))
-    content |= {blob: text for blob, text in skills.contents.items() if text is not None}
+    content |= {blob: text for blob, text in changed.items() if text is not None}
     out: list[SkillProblem] = []
     for found in chosen:
         report = partial(SkillProblem, found.slug, found.path)
@@ -189,47 +227,3 @@ def _check_folder_skills(
             message = lookalikes.describe_same_name(name, alike[:_MAX_NAMED_FILES])
             out.append(report(lookalikes.SAME_NAME_CODE, WARNING, 0, message))
     return out
-
-
-class _FolderSkills(NamedTuple):
-    """The bundle that a snapshot would record, and the content of the skills that changed.
-
-    `contents` has them by blob id; None stands for one of more than MAX_SKILL_BYTES.
-    """
-
-    bundle: BrainState
-    contents: dict[bytes, bytes | None]
-
-
-@contextmanager
-def _read_folder_skills(session: Session) -> Iterator[_FolderSkills]:
-    """Read the skills of the folder; nothing is stored. Raises as a snapshot does."""
-    from ..folder import read
-    from ..repo import working_copy
-
-    head = session.at()
-    if not session.has_folder:
-        yield _FolderSkills(head, {})
-        return
-    edits = working_copy.scan_folder(session).diff(head)
-    contents: dict[bytes, bytes | None] = {}
-    staged: list[bytes] = []
-    try:
-        for path, entry in edits.items():
-            if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
-                continue
-            content = read.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
-            # The file may have changed since it was hashed, so that it gets the id of this content.
-            id = entry.blob if content is None else blob_id(content)
-            edits[path] = entry._replace(blob=id)
-            contents[id] = content
-            if id not in session.new_cards:
-                session.new_cards[id] = encode_skill_metadata(
-                    read_skill_metadata(content or b"", "")
-                )
-                staged.append(id)
-        yield _FolderSkills(head.edit(edits), contents)
-    finally:
-        session.nodes.drop_unstored()
-        for id in staged:
-            session.new_cards.pop(id, None)

@@ -71,23 +71,18 @@ def iter_parts(session: Session, part: ReceiptPart) -> Iterator[ReceiptPart]:
         yield part
 
 
-def read_part_at_revision(session: Session, revision: str) -> ReceiptPart:
-    """Return the receipt part of a revision. Raises as `read_part` and `Session.resolve`."""
-    return read_part(session, session.resolve(revision))
-
-
 def show_run(session: Session, rev: str = "@") -> RunInfo:
     """Return the run whose receipt a revision carries, up to that revision.
 
     Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another format.
     """
-    parts = list(iter_parts(session, read_part_at_revision(session, rev)))[::-1]
+    parts = list(iter_parts(session, read_part(session, session.resolve(rev))))[::-1]
     return build_run_info(parts)
 
 
 def read_receipt_bytes(session: Session, rev: str = "@") -> bytes:
     """Return the receipt of a revision, as recorded. Raises as `show`."""
-    return encode_receipt(read_part_at_revision(session, rev).receipt)
+    return encode_receipt(read_part(session, session.resolve(rev)).receipt)
 
 
 def show_receipt_file(data: bytes) -> RunInfo:
@@ -213,33 +208,22 @@ def build_write_steps(
     rest = groups.pop("", [])
     out = []
     for home in sorted(groups):
-        slug, writes = derive.slug_from_full_path(home), _build_writes(groups[home])
-        old, new = _find_skill_versions(before, after, home, operation)
-        out.append(
-            RunStep(
-                kind="skill_create", at=at, name=slug, version=new, from_version=old, writes=writes
-            )
-        )
+        slug = derive.slug_from_full_path(home)
+        if operation[:2] == ("upsert", slug):
+            _, _, old, new = operation
+        else:
+            old, new = (_read_skill_version(state, home) for state in (before, after))
+        writes = _build_writes(groups[home])
+        out.append(RunStep("skill_create", at, slug, version=new, from_version=old, writes=writes))
     if rest or omitted:
         name = rest[0].path if len(rest) == 1 and not omitted else operation[0]
-        out.append(
-            RunStep(
-                kind="memory_write", at=at, name=name, writes=_build_writes(rest), omitted=omitted
-            )
-        )
+        writes = _build_writes(rest)
+        out.append(RunStep("memory_write", at, name, writes=writes, omitted=omitted))
     return tuple(out)
 
 
 def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
     return tuple(FileWrite(path, now.blob if now else NO_DIGEST) for path, _, now in changes)
-
-
-def _find_skill_versions(
-    before: BrainState, after: BrainState, home: str, operation: SnapshotOperation
-) -> tuple[str, str]:
-    if operation[0] == "upsert" and operation[1] == derive.slug_from_full_path(home):
-        return operation[2], operation[3]
-    return _read_skill_version(before, home), _read_skill_version(after, home)
 
 
 def _read_skill_version(state: BrainState, path: str) -> str:

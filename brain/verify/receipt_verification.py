@@ -32,7 +32,6 @@ from ..repo.read_receipts import (
     find_closing_snapshots,
     iter_parts,
     read_part,
-    read_part_at_revision,
 )
 from ..repo.session import Session
 from ..results import Finding, ReceiptVerified
@@ -49,7 +48,7 @@ class _PartSummary(NamedTuple):
 
 def verify_receipt(session: Session, rev: str = "@") -> ReceiptVerified:
     """Check the receipts of a run against the lineage. Raises as `show`."""
-    return _verify_run(session, read_part_at_revision(session, rev))
+    return _verify_run(session, read_part(session, session.resolve(rev)))
 
 
 def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:

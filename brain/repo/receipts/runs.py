@@ -18,7 +18,7 @@ from ...skills.skill_version import recorded_version
 from ..current_run import Run
 from ..find_skill import Skills
 from ..manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
-from ..read_receipts import ReceiptPart, iter_parts, read_part_at_revision
+from ..read_receipts import ReceiptPart, iter_parts, read_part
 from ..session import Session
 from ..transaction import locked_write_transaction
 
@@ -147,7 +147,7 @@ def read_whole_run(session: Session, rev: str = "@") -> Receipt:
 
     Raises as `show`, and `FormatError` (`too_many`).
     """
-    return _join_parts(session, read_part_at_revision(session, rev), ())
+    return _join_parts(session, read_part(session, session.resolve(rev)), ())
 
 
 def read_open_run(session: Session, run: Run) -> Receipt:
