@@ -289,8 +289,11 @@ class StateMerge:
             old_folder: new.rpartition("/")[0]
             for new, old in compared.skill_sources.items()
             if (old_folder := old.rpartition("/")[0]) in touched
-            and not any(self._states[side].walk_below(old_folder))
+            and not self._has_any(side, old_folder)
         }
+
+    def _has_any(self, side: str, folder: str) -> bool:
+        return any(self._states[side].walk_below(folder))
 
     def _find_skill_in(self, side: str, folder: str) -> TreeEntry | None:
         entries = self._states[side].walk_below(folder)
@@ -304,6 +307,8 @@ class StateMerge:
         if old not in (ours, theirs):
             if self._choose is None:
                 return old  # what is in conflict keeps its older state
+            if self._has_any(OURS, theirs) or self._has_any(THEIRS, ours):
+                return ""
             was, a, b = (self._find_skill_in(side, name) for side, name in names.items())
             assert b
             conflict = PathConflict(b.path, was, a, b, "renamed")
@@ -314,7 +319,7 @@ class StateMerge:
             return names.get(str(choice), "")
         side, other = (OURS, THEIRS) if theirs == old else (THEIRS, OURS)
         target = names[side]
-        if not self._find_skill_in(other, old) or any(self._states[other].walk_below(target)):
+        if not self._find_skill_in(other, old) or self._has_any(other, target):
             return ""
         message = f"{old} was renamed by {side}, and what {other} changed there is kept"
         self.notices.append(Notice("renamed", target, message))

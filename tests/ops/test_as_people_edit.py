@@ -406,6 +406,26 @@ def test_a_name_that_the_other_side_took_for_another_skill_is_not_followed(libra
     assert library.status().clean
 
 
+@pytest.mark.parametrize("choice", ["ours", "theirs", "both"])
+def test_of_two_names_none_is_taken_where_the_other_side_has_another_skill_of_it(library, choice):
+    diverge(
+        library,
+        lambda b: [
+            move("skills/old", "skills/mine", "mine")(b),
+            write(b, "skills/yours/SKILL.md", skill("yours", "\nAnother.\n")),
+        ],
+        move("skills/old", "skills/yours", "yours"),
+    )
+    (row,) = library.merge.start("idea").conflicts
+    assert (row.path, row.reason) == ("skills/yours/SKILL.md", "content")
+    resolve_all(library, choice)
+    assert "Fourth, new." in read(library, "skills/mine/SKILL.md")
+    text = read(library, "skills/yours/SKILL.md")
+    assert ("Another." in text) == (choice != "theirs")
+    assert ("Fourth, new." in text) == (choice != "ours")
+    assert library.verify(deep=True).ok
+
+
 def test_a_conflict_within_a_renamed_skill_is_resolved_under_its_new_name(library):
     def theirs(brain: Brain) -> None:
         move("skills/old", "skills/new", "new")(brain)
