@@ -105,11 +105,6 @@ class Run:
         if len(self.used_skills) < MAX_USED_SKILLS:
             self.used_skills.append(UsedSkill(slug, max(self.session.timestamp_ms() - took, 0)))
 
-    def pending_steps(self, after: int) -> tuple[RunStep, ...]:
-        """Return the steps that no snapshot carries yet, without the first `after`."""
-        with self._lock:
-            return tuple(self._pending[after:])
-
     def read_chain_state(self) -> tuple[int, bytes, tuple[RunStep, ...]]:
         """Return the number of parts, the snapshot with the last part, and the pending steps."""
         with self._lock:
@@ -177,7 +172,7 @@ class ReceiptDraft:
         from .read_receipts import build_edit_steps
 
         session = self._run.session
-        pending = self._run.pending_steps(self._steps_taken)
+        pending = self._run.read_chain_state()[2][self._steps_taken :]
         self._steps_taken += len(pending)
         part = self._header._replace(
             bundle_after=after.id,

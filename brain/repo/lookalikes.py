@@ -7,6 +7,7 @@ that equals or looks like that of a skill in another folder, with that skill.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_node import LINK, TreeEntry
@@ -45,10 +46,7 @@ def check_edited_names(
                 after.session, [one.blob for one in (was, entry) if one is not None]
             )
             now, old = known[entry.blob], known[was.blob] if was is not None else None
-            if old is None or (old.name, _has_hidden_text(old)) != (
-                now.name,
-                _has_hidden_text(now),
-            ):
+            if old is None or _shown_name(old) != _shown_name(now):
                 out += _check_skill_name(after, path, now)
     return out
 
@@ -66,18 +64,26 @@ def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
 def check_new_name(state: BrainState, path: str, new_name: str) -> list[Notice]:
     """Return notices on a skill that was created or renamed under `new_name`."""
     card = Skills(state).load(path).card
-    return list(
-        dict.fromkeys((*_check_name(path, new_name), *_check_skill_name(state, path, card)))
-    )
+    found = (*_check_name(path, new_name), *_check_skill_name(state, path, card))
+    return list(dict.fromkeys(found))
 
 
 def _check_skill_name(state: BrainState, path: str, card: SkillMetadata) -> Iterator[Notice]:
     name = card.name or derive.slug_from_full_path(path)
     yield from _check_name(path, name)
-    if _has_hidden_text(card):
+    if _shown_name(card)[1]:
         yield Notice(slug.HIDDEN_NAME, path, slug.hidden_name_message(name))
-    for other in _find_lookalikes(state, path, name):
-        yield Notice(SAME_NAME_CODE, path, describe_same_name(name, [other]))
+    candidates: dict[str, None] = {}
+    for form in dict.fromkeys((name, slug.map_confusables_to_latin(name))):
+        with suppress(InvalidInput):  # no skill is found by such a name
+            paths = find_skill.find_candidate_paths(state.session, slugify(form))
+            candidates |= dict.fromkeys(paths)
+    candidates.pop(path, None)
+    skills = Skills(state)
+    for other in map(skills.load, skills.filter(candidates)):
+        if slug.is_confusable(name, other.card.name or other.slug):
+            yield Notice(SAME_NAME_CODE, path, describe_same_name(name, [other.path]))
+            return
 
 
 def _names_not_compared_notice(skills: int) -> Notice:
@@ -95,28 +101,6 @@ def describe_same_name(name: str, others: Iterable[str]) -> str:
     return f"is called {printable_text(name)}, as is {', '.join(map(printable_text, others))}"
 
 
-def _find_lookalikes(state: BrainState, path: str, name: str) -> Iterator[str]:
-    """Yield the first other skill that may be confused with the one at `path`."""
-    candidates = dict.fromkeys(
-        candidate
-        for found in _possible_slugs(name)
-        for candidate in find_skill.find_candidate_paths(state.session, found)
-        if candidate != path
-    )
-    for candidate in Skills(state).filter(candidates):
-        other = Skills(state).load(candidate)
-        if slug.is_confusable(name, other.card.name or other.slug):
-            yield candidate
-            return
-
-
-def _possible_slugs(name: str) -> Iterator[str]:
-    for form in dict.fromkeys((name, slug.map_confusables_to_latin(name))):
-        try:
-            yield slugify(form)
-        except InvalidInput:  # no skill is found by such a name
-            continue
-
-
-def _has_hidden_text(card: SkillMetadata) -> bool:
-    return slug.HIDDEN_NAME in card.flags.split()
+def _shown_name(card: SkillMetadata) -> tuple[str, bool]:
+    """Return the name of a skill, and whether it has text that nobody sees."""
+    return card.name, slug.HIDDEN_NAME in card.flags.split()

@@ -19,7 +19,6 @@ from ..errors import (
     StoreError,
     printable_text,
 )
-from ..objects.bundle import State
 from ..objects.tree_node import LINK
 from ..results import Selected, Selection
 from ..search import full_text
@@ -63,9 +62,7 @@ def get_search_cache(state: BrainState) -> SearchCache:
 
 
 def query_index(
-    search_cache: SearchCache,
-    state: BrainState,
-    query: Callable[[FullTextIndex], T],
+    search_cache: SearchCache, state: BrainState, query: Callable[[FullTextIndex], T]
 ) -> T:
     """Return the result of `query` on the word index of a state's skills.
 
@@ -89,25 +86,13 @@ def _update_index(index: FullTextIndex, bundle: BrainState) -> None:
     if index.state == state:
         return
     with index.transaction():
-        before = _load_indexed_bundle(bundle.session, index.state)
-        changed_paths = None if before is None else _find_changed_paths(before, bundle)
+        changed_paths = _find_changed_paths(index.state, bundle)
         if changed_paths is None:
             index.clear()
             changed_paths, new_documents = [], _load_all_documents(bundle)
         else:
             new_documents = _load_documents(bundle, changed_paths)
         index.update(state, changed_paths, ((one.path, index_fields(one)) for one in new_documents))
-
-
-def _load_indexed_bundle(session: Session, state: bytes) -> BrainState | None:
-    """Return the bundle that the index is of; None for another format, or if it was collected."""
-    try:
-        version, bundle_id = unpack(state) if state else (0, b"")
-        if version != SEARCH_INDEX_FORMAT:
-            return None
-        return session.load_state(bundle_id)
-    except (FormatError, ValueError, NotFound):
-        return None
 
 
 def _load_all_documents(state: BrainState) -> list[SearchDocument]:
@@ -120,22 +105,22 @@ def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> S
     )
 
 
-def _find_changed_paths(before: State, after: BrainState) -> list[str] | None:
-    """Return the full paths whose skills may have changed.
+def _find_changed_paths(indexed: bytes, after: BrainState) -> list[str] | None:
+    """Return the full paths whose skills may have changed since the state that is indexed.
 
-    None if there are too many, or a tree of the state before no longer exists.
+    None for another format, if there are too many, or if the tree of that state was collected.
     """
     try:
+        version, bundle_id = unpack(indexed) if indexed else (0, b"")
+        if version != SEARCH_INDEX_FORMAT:
+            return None
+        before = after.session.load_state(bundle_id)
         changed = derive.diff_skills(before, after, _MAX_INCREMENTAL_PATHS)
-        changed_paths = {path for path, _, _ in changed}
-        for state in (before, after):
-            changed_paths.update(
-                pair.path
-                for pair in derive.find_reclassified(before, state, changed, changed_paths)
-            )
-    except NotFound:  # the tree before was collected
+        paths = {path for path, _, _ in changed}
+        paths |= {pair.path for pair in derive.find_reclassified(before, after, changed, paths)}
+    except (FormatError, ValueError, NotFound):
         return None
-    return sorted(changed_paths) if len(changed_paths) < _MAX_INCREMENTAL_PATHS else None
+    return sorted(paths) if len(paths) < _MAX_INCREMENTAL_PATHS else None
 
 
 def _load_documents(state: BrainState, changed_paths: Iterable[str]) -> list[SearchDocument]:
@@ -173,8 +158,7 @@ def select_skills(
     call reads the skills of the head and keeps them. Raises `InvalidInput`
     (`bad_selector`) or `NotFound` (`no_embedder`).
     """
-    state = session.at(rev)
-    return select_from_bundle(state, task, limit, by)
+    return select_from_bundle(session.at(rev), task, limit, by)
 
 
 def select_from_bundle(state: BrainState, task: str, limit: int, by: str) -> Selection:

@@ -115,7 +115,7 @@ def note_run_end(
         return
     now, receipt = locked.session.timestamp_ms(), run.header
     if trigger and snapshot is None:
-        receipt = receipt._replace(steps=run.pending_steps(0), outcome="unknown", ended=now)
+        receipt = receipt._replace(steps=run.read_chain_state()[2], outcome="unknown", ended=now)
 
     def write(store: Store) -> bool:
         from ...experience.patterns import is_enabled
