@@ -482,8 +482,7 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
     """Return the files of a diff between two snapshots whose content `patch` does not show."""
 
     def describe(snapshot: str, path: str) -> FileState | None:
-        state = session.state_of(bytes.fromhex(snapshot))
-        if entry := state.get(path):
+        if entry := session.state_of(bytes.fromhex(snapshot)).get(path):
             return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex())
         return None
 

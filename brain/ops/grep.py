@@ -39,10 +39,9 @@ def grep(
     searched. Raises `InvalidInput`: `bad_pattern`, or `slow_pattern` if a file takes too long.
     """
     match_line = _compile_pattern(pattern, ignore_case, fixed)
-    state = session.at(rev)
     entries = [
         entry
-        for entry in state.walk()
+        for entry in session.at(rev).walk()
         if entry.kind != LINK and entry.size <= MAX_SEARCHED_BYTES
         if not paths or is_at_or_below(entry.path, paths)
     ]

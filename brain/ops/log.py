@@ -124,10 +124,9 @@ def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[
 
 def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
     """Return all files at a revision, by section and path, without their content."""
-    state = session.at(rev)
     return [
         FileInfo(entry.path, ENTRY_KIND_NAMES[entry.kind], entry.blob.hex(), entry.size)
-        for entry in state.walk()
+        for entry in session.at(rev).walk()
     ]
 
 
@@ -287,8 +286,7 @@ def find_skill_at_version(
         ]
         texts: set[bytes] = set()
         for row in sorted(rows, key=lambda row: (_generation(session, row), row.snapshot)):
-            state = session.state_of(row.snapshot)
-            skill = Skills(state).load(row.path)
+            skill = Skills(session.state_of(row.snapshot)).load(row.path)
             texts.add(skill.blob)  # a merge brings a text that is there already
             if len(texts) > number:
                 return row.snapshot, skill

@@ -260,8 +260,7 @@ def _run_merge(
         else:
             merge_state.save_merge_state(txn.store_tx, None)
             if fast_forward and request.theirs != ours:
-                target = session.state_of(request.theirs)
-                require_portable(session.reader, txn.state, target)
+                require_portable(session.reader, txn.state, session.state_of(request.theirs))
                 txn.move_head(request.theirs)
                 txn.writes.update(edits)
             elif bases != [request.theirs]:

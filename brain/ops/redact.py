@@ -48,8 +48,7 @@ def redact(
             if history:
                 candidates = list(dict.fromkeys(_blobs_in_history(session, path)))
             else:
-                state = session.at(rev)
-                entry = state.get(path)
+                entry = session.at(rev).get(path)
                 candidates = [entry.blob] if entry else []
             blobs = _unredacted_blobs(session, path, candidates)
             other_branches = _branches_holding(txn, set(blobs))

@@ -55,8 +55,7 @@ def find_duplicates(
 
 def find_similar(session: Session, slug: str, limit: int = DEFAULT_SIMILAR_LIMIT) -> list[Similar]:
     """Return the skills similar to one, most similar first. Raises `NotFound`."""
-    state = session.at()
-    found = Skills(state).find(slug)
+    found = Skills(session.at()).find(slug)
     body = _body_text(session.reader.read_blob(found.blob))
     name = f"{found.slug} {found.card.name}"
     return _find_similar(session, name, found.card.description, body, found.path, limit)

@@ -26,8 +26,7 @@ _MAX_LINKED_FILES = 200
 
 def list_skills(session: Session, rev: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug and path, without reading bodies."""
-    state = session.at(rev)
-    every = Skills(state).all()
+    every = Skills(session.at(rev)).all()
     addresses = derive.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
@@ -35,9 +34,7 @@ def list_skills(session: Session, rev: str = "@") -> list[Skill]:
 
 def find_addresses(session: Session, slug: str, rev: str = "@") -> list[str]:
     """Return the addresses of the skills that share a slug, sorted."""
-    state = session.at(rev)
-    group = Skills(state).paths_with_slug(slug)
-    return sorted(address_group(slug, group).values())
+    return sorted(address_group(slug, Skills(session.at(rev)).paths_with_slug(slug)).values())
 
 
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:

@@ -261,8 +261,7 @@ def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
 
 def read_recorded(session: Session, snapshot_id: bytes) -> bytes | None:
     """Return the text of the manifest at a snapshot, None without one."""
-    state = session.state_of(snapshot_id)
-    entry = find_file(state, session.reader, MANIFEST_PATH)
+    entry = find_file(session.state_of(snapshot_id), session.reader, MANIFEST_PATH)
     return session.reader.read_blob(entry.blob, entry.size) if entry else None
 
 

@@ -55,8 +55,7 @@ def is_as_decided(state: BrainState, row: DecisionRow, skill: FoundSkill) -> boo
 
 
 def _list_files(state: BrainState, skill: FoundSkill) -> list[TreeEntry]:
-    entries = Skills(state).entries(skill)
-    return [entry for entry in entries if not slug_of_case(entry.path)]
+    return [entry for entry in Skills(state).entries(skill) if not slug_of_case(entry.path)]
 
 
 def find_first(session: Session, here: bytes, verdict: Verdict) -> bytes:

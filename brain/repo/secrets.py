@@ -164,8 +164,7 @@ def _iter_files(session: Session, head: bytes, history: bool) -> Iterator[tuple[
         return
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
         before = session.parent_state(snapshot)
-        after = session.load_state(snapshot.bundle)
-        for _, _, changed in before.diff(after):
+        for _, _, changed in before.diff(session.load_state(snapshot.bundle)):
             if changed is not None:
                 yield changed, here
 

@@ -46,8 +46,7 @@ def read_cases(session: Session, slug: str) -> list[Case]:
     Raises `InvalidInput` (`bad_case`, `wrong_split`) for a document that is no case, for more
     than `MAX_CASES`, and for two cases with one input.
     """
-    state = session.at()
-    found = [_read_case(session, entry) for entry in _list_entries(state, slug)]
+    found = [_read_case(session, entry) for entry in _list_entries(session.at(), slug)]
     refuse_same_inputs(found)
     return found
 

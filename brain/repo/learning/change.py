@@ -244,8 +244,7 @@ def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
     Raises `InvalidInput` (`bad_name`, `no_program`, `bad_program`, `bad_path`, `no_content`), or
     `Conflict` (`stale_base`) if its author had read another version.
     """
-    state = session.at()
-    skill = Skills(state).find_or_none(edit.name)
+    skill = Skills(session.at()).find_or_none(edit.name)
     slug = skill.slug if skill else slugify(edit.name)
     others = [path for path in edit.files if not is_program_file(paths.check_path(path))]
     if others or PROGRAM_FILE not in edit.files:
@@ -312,8 +311,7 @@ def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
     skill = Skills(state).find_or_none(edit.name) if files else None
     if skill and edit.files:  # the whole program: what else of it is there goes
         start = len(skill.folder or "")
-        entries = Skills(state).entries(skill)
-        there = [entry.path[start:] for entry in entries]
+        there = [entry.path[start:] for entry in Skills(state).entries(skill)]
         files = {**dict.fromkeys(filter(is_program_file, there)), **files}
     elif skill and (program := find_program(state, skill)):
         for path, content in edit.resources.items():
@@ -486,8 +484,7 @@ class SkillsAt:
             if text is None or skill is None:
                 return {}
             start = len(skill.folder or "")
-            entries = Skills(self._bundle).entries(skill)
-            for entry in entries if start else ():
+            for entry in Skills(self._bundle).entries(skill) if start else ():
                 inner = entry.path[start:]
                 if entry.kind != LINK and not is_scoring(inner):
                     files[inner] = self._session.reader.read_blob(entry.blob, entry.size)

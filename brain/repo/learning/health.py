@@ -94,8 +94,7 @@ def _find_admitted(session: Session, slug: str) -> set[bytes]:
 
 
 def _find_content(session: Session, row: SkillHistoryRow) -> bytes:
-    state = session.state_of(row.snapshot)
-    return _plain_content(session, Skills(state).load(row.path))
+    return _plain_content(session, Skills(session.state_of(row.snapshot)).load(row.path))
 
 
 def _plain_content(session: Session, skill: FoundSkill) -> bytes:
@@ -186,8 +185,7 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
 
 
 def _is_present(session: Session, skill: FoundSkill) -> bool:
-    state = session.at()
-    return Skills(state).find_path(skill.path) is not None
+    return Skills(session.at()).find_path(skill.path) is not None
 
 
 def judge_skill(state: BrainState, skill: FoundSkill) -> Decision:

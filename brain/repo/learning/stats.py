@@ -96,8 +96,7 @@ def _describe(
     if path.startswith(RETIRED_FOLDER):
         state = "retired"
     elif not protection and is_degraded(now):
-        bundle = session.at()
-        protection = find_protection(bundle, skill)
+        protection = find_protection(session.at(), skill)
     return SkillUsage(
         slug=slug,
         name=name,
