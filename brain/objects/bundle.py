@@ -23,10 +23,9 @@ from ..errors import (
     malformed_object_error,
 )
 from ..named_tuple import NamedTuple
-from . import paths, tree, tree_diff
+from . import paths, tree
 from .node_cache import NodeCache
-from .tree import TreeRoot
-from .tree_diff import Difference
+from .tree import Difference, TreeRoot
 from .tree_node import INNER, NodeEntry, TreeEntry, check_child_entries, join_hashes
 
 Sections = Mapping[str, TreeRoot]
@@ -204,7 +203,7 @@ class State:
             old, new = self.sections.get(section), after.sections.get(section)
             if old == new:
                 continue
-            for inner, was, now in tree_diff.diff_trees(self.nodes, old, new):
+            for inner, was, now in tree.diff_trees(self.nodes, old, new):
                 path = paths.join_section(section, inner)
                 yield Difference(path, was and _with_path(path, was), now and _with_path(path, now))
 
@@ -224,12 +223,7 @@ class State:
                 (inner, entry and _with_path(inner, entry))
                 for inner, entry in ((paths.split_section(path)[1], edits[path]) for path in every)
             )
-            root = self.sections.get(section)
-            if root is None:  # all at once they may be very many
-                new = tree.build_tree(self.nodes, (entry for _, entry in inner_edits if entry))
-            else:
-                new = tree.update_tree(self.nodes, root, list(inner_edits))
-            changed[section] = new
+            changed[section] = tree.update_tree(self.nodes, self.sections.get(section), inner_edits)
         made = copy(self)
         made.sections = {name: root for name, root in sorted(changed.items()) if root is not None}
         count = len(made.sections)

@@ -10,7 +10,7 @@ from itertools import islice, product
 from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import operation
 from ..objects.paths import folders_above, is_at_or_below, split_section
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import ENTRY_KIND_NAMES, LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.session import BrainState, Session

@@ -21,7 +21,7 @@ from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, Decision,
 from ..merging.lines import MARKER_CODE, MARKER_MESSAGE, ContentSides, find_conflict_marker
 from ..objects import lineage, paths
 from ..objects.bundle import Edits
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.lineage_cache import AncestorSet

@@ -15,7 +15,7 @@ from ..objects import bundle as bundles
 from ..objects import operation, paths, tree
 from ..objects.bundle import State
 from ..objects.snapshot import Snapshot
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..skills import SKILLS_SECTION, index_lines, skill_layout
 from ..skills.skill_layout import FOLDER_SUFFIXES, address_group

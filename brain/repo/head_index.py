@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ..errors import NotFound
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import LINK
 from ..skills.skill_layout import address_group
 from ..skills.skill_metadata import SkillMetadata

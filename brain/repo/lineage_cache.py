@@ -16,7 +16,7 @@ from ..digest import NO_DIGEST
 from ..errors import FormatError, NotFound, StoreError
 from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import TreeEntry
 from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_skill_metadata
 from . import derive

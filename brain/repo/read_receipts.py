@@ -12,7 +12,7 @@ from ..objects import lineage
 from ..objects import operation as operations
 from ..objects.operation import SnapshotOperation
 from ..objects.snapshot import Snapshot
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt
 from ..receipts.receipt import receipt_to_json

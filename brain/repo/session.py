@@ -20,7 +20,7 @@ from ..objects import snapshot as snapshots
 from ..objects.bundle import Sections, State
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..store.reader import StoreReader
 from ..store.rows import ObjectKind
 from ..util.progress import Progress, no_progress

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from ..errors import BrainError
 from ..objects import paths
-from ..objects.tree_diff import Difference
+from ..objects.tree import Difference
 from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..repo import derive
 from ..repo.session import Session

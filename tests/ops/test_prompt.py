@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import InvalidInput
-from brain.objects.tree_diff import Difference
+from brain.objects.tree import Difference
 from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.repo import head_index
 from brain.repo.derived_db import CacheUnusable

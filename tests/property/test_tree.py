@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.objects import tree, tree_diff
+from brain.objects import tree
 from brain.objects.bundle import State
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_node import TreeEntry
@@ -180,9 +180,9 @@ def test_entries_of_a_tree_of_any_size_are_those_it_was_built_of():
         assert list(tree.walk_tree(nodes, tree.build_tree(nodes, lines))) == lines
 
 
-def by_dict(before: FilesByPath, after: FilesByPath) -> list[tree_diff.Difference]:
+def by_dict(before: FilesByPath, after: FilesByPath) -> list[tree.Difference]:
     return [
-        tree_diff.Difference(path, before.get(path), after.get(path))
+        tree.Difference(path, before.get(path), after.get(path))
         for path in sorted({*before, *after})
         if before.get(path) != after.get(path)
     ]
@@ -192,7 +192,7 @@ def by_dict(before: FilesByPath, after: FilesByPath) -> list[tree_diff.Differenc
 def test_comparing_small_trees_is_comparing_dicts(before, after):
     node_store = MemoryNodeStore()
     old, new = build_tree(node_store, before), build_tree(node_store, after)
-    assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
+    assert list(tree.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
 
 
 @given(random_seeds, st.sampled_from([1, 30, 1000, 5000]), file_counts, file_counts, file_counts)
@@ -204,8 +204,8 @@ def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
     edits = random_edits(seed, before, removed, changed, added)
     after = apply_edits(before, edits)
     old, new = build_tree(node_store, before), build_tree(node_store, after)
-    assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
-    assert list(tree_diff.diff_trees(node_store.open_nodes(), new, old)) == by_dict(after, before)
+    assert list(tree.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
+    assert list(tree.diff_trees(node_store.open_nodes(), new, old)) == by_dict(after, before)
 
 
 @given(random_seeds, st.integers(1, 5000), st.integers(1, 5000))
@@ -213,7 +213,7 @@ def test_comparing_unrelated_trees_of_any_two_sizes_is_comparing_dicts(seed, one
     node_store = MemoryNodeStore()
     before, after = random_files(seed, one), random_files(seed + 1, other)
     old, new = build_tree(node_store, before), build_tree(node_store, after)
-    assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
+    assert list(tree.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
 
 
 def test_ten_changes_among_twenty_thousand_load_few_nodes():
@@ -225,7 +225,7 @@ def test_ten_changes_among_twenty_thousand_load_few_nodes():
         edits = random_edits(seed, files, 3, 4, 3)
         new = edit_tree(node_store, old, edits)
         nodes = node_store.open_nodes()
-        assert len(list(tree_diff.diff_trees(nodes, old, new))) == len(edits)
+        assert len(list(tree.diff_trees(nodes, old, new))) == len(edits)
         assert len(node_store.loads) < 150
         assert len(set(node_store.loads)) == len(node_store.loads)
 
@@ -239,7 +239,7 @@ def test_the_nodes_that_a_comparison_loads_grow_with_changes_and_not_with_size(c
         old = build_tree(node_store, files)
         edits = random_edits(3, files, 0, changes, 0)
         new = edit_tree(node_store, old, edits)
-        list(tree_diff.diff_trees(node_store.open_nodes(), old, new))
+        list(tree.diff_trees(node_store.open_nodes(), old, new))
         loads.append(len(node_store.loads))
     small, large = loads
     assert large <= 8 * changes + 2 and large <= small + 6 * changes
@@ -248,7 +248,7 @@ def test_the_nodes_that_a_comparison_loads_grow_with_changes_and_not_with_size(c
 def test_equal_trees_are_compared_without_loading_a_node():
     node_store = MemoryNodeStore()
     root = build_tree(node_store, random_files(1, 3000))
-    assert list(tree_diff.diff_trees(node_store.open_nodes(), root, root)) == []
+    assert list(tree.diff_trees(node_store.open_nodes(), root, root)) == []
     assert node_store.loads == []
 
 

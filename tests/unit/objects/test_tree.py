@@ -12,8 +12,7 @@ from brain.errors import FormatError
 from brain.objects import tree
 from brain.objects.lineage import walk_range
 from brain.objects.node_cache import MAX_CACHED_SWEEP_NODES, NodeCache
-from brain.objects.tree import TreeRoot
-from brain.objects.tree_diff import Difference, diff_trees
+from brain.objects.tree import Difference, TreeRoot, diff_trees
 from brain.objects.tree_node import (
     INNER,
     LEAF,
