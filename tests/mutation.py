@@ -305,8 +305,10 @@ def _limit_cpu_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
 
-def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
+def select_tests(data: Path, measured: Path, mutant: Mutant) -> list[str]:
     """Return the test functions that execute the statement of a mutant, as arguments of pytest.
+
+    `measured` is the copy of the project that coverage was measured in.
 
     First come the tests that are named after the module, then the fastest. For a statement that
     runs at import these are those of its module, then others of the group.
@@ -315,7 +317,7 @@ def select_tests(data: Path, workshop: Workshop, mutant: Mutant) -> list[str]:
 
     coverage = CoverageData(str(data))
     coverage.read()
-    contexts = coverage.contexts_by_lineno(str((workshop.folder / mutant.path).resolve()))
+    contexts = coverage.contexts_by_lineno(str((measured / mutant.path).resolve()))
     near = {name for line in _statement_lines(mutant) for name in contexts.get(line, ())}
     found = _pytest_arguments(near)
     in_module = _pytest_arguments(name for names in contexts.values() for name in names)
@@ -393,7 +395,7 @@ def run_group(name: str, options: argparse.Namespace) -> Counter[str]:
 
     def attempt(mutant: Mutant) -> None:
         workshop = workshops.get()
-        tests = select_tests(data, workshop, mutant)
+        tests = select_tests(data, work / "copy-0", mutant)
         end = "killed" if tests and workshop.kills(mutant, tests) else "survived"
         workshops.put(workshop)
         if end == "survived" and mutant.key in equivalents:

@@ -124,10 +124,8 @@ def open_as_allowed(path: str, format: FileFormat, *, create: bool) -> Connectio
             with lock_file(os.path.dirname(path), format.timeout, "ignore"):
                 if not os.path.lexists(path):
                     # The log of a file that was deleted belongs to no other.
-                    for file in (path, f"{path}.new"):
-                        for suffix in DATABASE_FILE_SUFFIXES:
-                            with suppress(FileNotFoundError):
-                                os.unlink(file + suffix)
+                    delete_database(path)
+                    delete_database(f"{path}.new")
                     create_file(f"{path}.new", format)
                     os.rename(f"{path}.new", path)
         except LockTimeout:

@@ -408,7 +408,7 @@ class StoreReader:
     def _log_head_at(self, mark: bytes) -> bytes:
         """Return the head that the log had at the marked operation, or that of a shorter log."""
         number, head = int.from_bytes(mark[:8], "big"), self._log_head()
-        if number <= 0 or number >= head[0]:
+        if not 0 < number < head[0]:
             return encode_log_head(*head) if head[0] else NO_DIGEST
         sql = f"SELECT {typed_columns('id BLOB')} FROM operations WHERE number = ?"
         row = self._db.fetch_one(sql, (number,))

@@ -435,7 +435,7 @@ class StoreTransaction(StoreReader):
         blobs = unmarked[: max_count - len(objects)]
         db.execute_many("DELETE FROM objects WHERE number = ?", objects)
         db.execute_many("DELETE FROM blobs WHERE number = ?", blobs)
-        if objects or blobs:
+        if objects:
             db.execute("DELETE FROM signatures WHERE snapshot NOT IN (SELECT id FROM objects)")
         return len(objects) + len(blobs)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain.errors import StoreError
+from brain.store.connection import write_mark
 from brain.store.writer import create_store, open_store
 from tests.support.refusals import raises_code
 
@@ -49,6 +50,15 @@ def test_a_mark_that_is_missing_or_damaged_says_nothing(tmp_path, note):
     assert store.check_integrity() == []
     with store.transaction() as tx:
         tx.append_operation(b"next")
+    store.close()
+
+
+def test_a_mark_of_no_operation_says_nothing(tmp_path):
+    folder = tmp_path / ".brain"
+    filled(folder)
+    write_mark(str(folder / "store.db"), bytes(8) + b"x" * 32)
+    store = open_store(folder)
+    assert store.check_integrity() == []
     store.close()
 
 

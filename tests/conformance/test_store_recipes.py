@@ -151,7 +151,11 @@ def grown_of_itself(recipe: ChunkList) -> ChunkList:
     return ChunkList(1, blob_id(MEMORY), recipe.pieces[0][1], recipe.pieces[1:])
 
 
-@pytest.mark.parametrize("lie", [moved, nested, headless, grown_of_itself])
+def endless(recipe: ChunkList) -> ChunkList:
+    return ChunkList(1, blob_id(MEMORY), len(MEMORY), [])
+
+
+@pytest.mark.parametrize("lie", [moved, nested, headless, grown_of_itself, endless])
 def test_what_a_deep_verification_accepts_can_be_restored(brain, lie):
     plant(brain, MEMORY, lie(own_recipe(brain)), [])
     (brain.root / "memory/MEMORY.md").unlink()

@@ -254,6 +254,16 @@ def test_sweeping_keeps_what_is_kept_and_its_parts(store):
     assert store.removal_epoch() == 2
 
 
+def test_signatures_go_with_the_snapshot_that_they_sign(store):
+    with store.transaction() as tx:
+        for name in (b"kept", b"gone"):
+            tx.put_object(ObjectKind.SNAPSHOT, digest(name), name)
+            tx.put_signature(digest(name), bytes(32), bytes(64))
+    with store.transaction() as tx:
+        assert tx.sweep_objects({digest(b"kept")}, 10) == 1
+    assert [row[0] for row in store.stream_signatures()] == [digest(b"kept")]
+
+
 def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store):
     with store.transaction() as tx:
         ids = [tx.put_blob(b"%d" % number) for number in range(20)]

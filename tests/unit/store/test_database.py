@@ -146,11 +146,25 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
 def test_the_file_says_what_it_is_and_how_it_is_kept(folder):
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         for pragma, value in (
-            ("application_id", database.APPLICATION_ID),
-            ("user_version", database.SCHEMA_VERSION),
+            ("application_id", 0x62726E31),
+            ("user_version", 4),
             ("journal_mode", "wal"),
         ):
             assert db.execute(f"PRAGMA {pragma}").fetchall() == [(value,)]
+
+
+def test_a_disposable_file_that_is_damaged_or_of_another_version_is_made_anew(tmp_path):
+    path = str(tmp_path / "cache.db")
+    cache = STORE._replace(file_name="cache.db", tables=("CREATE TABLE t (x)",), is_disposable=True)
+    for format in (cache, cache._replace(version=7), cache):
+        with closing(database.open_disposable(path, format)) as db:
+            assert db.fetch_all("SELECT x FROM t") == []
+            db.execute("INSERT INTO t VALUES (1)")
+        with closing(database.open_disposable(path, format)) as db:
+            assert db.fetch_all("SELECT x FROM t") == [(1,)]
+    Path(path).write_bytes(b"no database")
+    with closing(database.open_disposable(path, cache)) as db:
+        assert db.fetch_all("SELECT x FROM t") == []
 
 
 def test_the_connection_is_durable_and_guarded(folder):

@@ -123,6 +123,10 @@ ID = "x'" + "07" * 32 + "'"
             ],
         ),
         (("INSERT INTO dictionaries VALUES (7, x'', x'')",), []),
+        (
+            (DICTIONARY.format(7, ""), DICTIONARY.format(-7, "")),
+            ["a copy of dictionary 7 does not fit its checksum"] * 2,
+        ),
         ((f"INSERT INTO blobs VALUES (1, {ID}, 0, x'')",), []),
         ((f"INSERT INTO blobs VALUES (1, {ID}, 2, x'')",), []),
         (
