@@ -15,7 +15,7 @@ from ..objects import lineage
 from ..objects.paths import check_path
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
-from ..secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
+from ..secrets import SecretFinding, find_secrets, mask_secrets
 from ..util.progress import Progress, no_progress
 from .session import Session
 
@@ -181,7 +181,7 @@ def _scan_blobs(
         large = set(some)
         small = dict(session.reader.read_small_blobs(some))
         large -= small.keys()
-        yield from zip(small, find_secrets_in_each(list(small.values())), strict=True)
+        yield from ((blob, find_secrets(content)) for blob, content in small.items())
         for blob in large:
             yield blob, list(_scan_stream(session.reader.stream_blob(blob)))
         progress("scanning", min(start + _BLOBS_PER_BATCH, len(unique)), len(unique))

@@ -1,32 +1,34 @@
-"""Find and mask secrets in the content of a file, also split over lines or in base64.
+"""Find and mask secrets in the content of a file, also in base64.
 
 Each rule is a plain search for a few letters, followed by a regular expression of bounded
-length at that place, so the time is linear in the length of the content. Existing libraries
-look at single lines, so they miss split and encoded secrets.
+length at that place, so the time is linear in the length of the content.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain, compress, count, islice
+from collections.abc import Iterator
+from itertools import chain, compress, islice
 from operator import attrgetter
 
 from ..digest import domain_hash
+from ..errors import printable_text
 from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 from . import key_patterns, keyword_rules
-from .key_patterns import EXAMPLE, SecretHit, masked_excerpt, secret_mark
+from .key_patterns import EXAMPLE, SecretHit
 
-_EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
-"""Characters around the pieces of a split text: quotes, operators, margins."""
-_LITERAL_END = lazy_pattern(rb"[\"'`]")
-_QUOTES = (b'"', b"'", b"`")
-_ASSIGNMENT = lazy_pattern(rb"[A-Za-z_][A-Za-z0-9_]*(?:[ \t]+[=:]|:[ \t]|=[\"']?[A-Za-z0-9_$])")
-"""A name that gets a value: the next statement, not the rest of a key."""
-_MIN_BASE64_CHARS = 24
+_BYTES_BEFORE = 60
+_BYTES_AFTER = 40
+_MAX_TAIL_BYTES = 200
+_TAIL = lazy_pattern(rb"[^\s\"'`]{0,%d}" % _MAX_TAIL_BYTES)
+"""What directly follows a secret may belong to it, so it is not shown."""
+
+
+_MIN_SECRET_BYTES = 16
+"""The length of the shortest secret of a known format, except PEM."""
+_NON_KEY_BYTES = bytes(set(range(256)) - set(b"0123456789_=\n"))
 _BASE64_RUN = lazy_pattern(rb"[A-Za-z0-9+/_-]{24,}")
 _TO_STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")
 _NOT_CAPITALS = bytes(set(range(256)) - set(range(ord("A"), ord("Z") + 1)))
@@ -35,96 +37,17 @@ _MAX_SHIFTED_BYTES = 64 << 10
 """The longest run that is also decoded from its second, third and fourth character on."""
 
 
-class _JoinedPieces:
-    """The last words of lines joined with the first words of the next, with their origins."""
-
-    def __init__(self) -> None:
-        self.text = bytearray()
-        self.starts: list[int] = []
-        self.origins: list[int] = []
-
-    def add_run(self, pieces: list[tuple[int, bytes]]) -> None:
-        """Add consecutive pieces, each with its offset in the content."""
-        for origin, piece in pieces:
-            self.starts.append(len(self.text))
-            self.origins.append(origin)
-            self.text += piece
-        self.text += b"\n"
-
-    def piece_at(self, offset: int) -> int:
-        """Return the index of the piece at an offset of the joined text."""
-        return bisect_right(self.starts, offset) - 1
-
-    def is_continued(self, text: bytes, first: int, last: int) -> bool:
-        """Tell whether pieces continue one another; a literal may end, and a name may follow."""
-        for piece in range(first, last):
-            stop = self.starts[piece + 1] - self.starts[piece] + self.origins[piece]
-            between = text[stop : self.origins[piece + 1]]
-            if _LITERAL_END().match(between) and between[-1:] not in _QUOTES:
-                return False
-        end = self.origins[last]
-        return _ASSIGNMENT().match(text, end, end + 200) is None
-
-
-def scan_split_and_encoded(
-    text: bytes, split_text: SplitText, long_words: list[bytes]
-) -> Iterator[SecretHit]:
-    """Yield the secrets that span lines or are encoded in base64.
-
-    `split_text` has the lines of `text`, and `long_words` are their long words.
-    """
-    joined = _join_line_ends(split_text)
-    content = bytes(joined.text)
-    hits = [*_scan_joined(content), *_scan_base64(content, content.split())]
-    for hit in hits:
-        first, last = joined.piece_at(hit.start), joined.piece_at(hit.stop - 1)
-        if first != last and joined.is_continued(text, first, last):
-            start = joined.origins[first] + hit.start - joined.starts[first]
-            stop = joined.origins[last] + hit.stop - joined.starts[last]
-            yield hit._replace(start=start, stop=stop)
-    yield from _scan_base64(text, long_words)
-
-
-def _scan_joined(joined: bytes) -> Iterator[SecretHit]:
-    if key_patterns.has_key_prefix(joined):
-        yield from key_patterns.scan_issuer_keys(joined)
-
-
-def _join_line_ends(split_text: SplitText) -> _JoinedPieces:
-    """Join the last word of each line with the first word of the next, near key lines."""
-    joined = _JoinedPieces()
-    starts = list(accumulate(map(len, split_text.lines), initial=0))
-    near = {*split_text.key_lines, *(number - 1 for number in split_text.key_lines if number)}
-    run: list[tuple[int, bytes]] = []
-    number = length = 0
-    for begin in sorted(near):
-        number = max(number, begin)
-        while number < len(split_text.lines) and (number in near or run):
-            line, at, is_near = split_text.lines[number], starts[number] + number, number in near
-            number += 1
-            core = line.strip(_EDGE_CHARACTERS)
-            offset = at + line.find(core)
-            first, space, rest = core.partition(b" ")
-            if first:
-                run.append((offset, first))
-                length += len(first)
-            if first and not space:
-                continue
-            if len(run) > 1 and length >= MIN_SECRET_BYTES:
-                joined.add_run(run)
-            last = rest.rpartition(b" ")[2] if is_near else b""
-            run, length = [(offset + len(core) - len(last), last)] if last else [], len(last)
-    if len(run) > 1 and length >= MIN_SECRET_BYTES:
-        joined.add_run(run)
-    return joined
+def _long_words(text: bytes) -> list[bytes]:
+    """Return the words that may hold a secret: long ones, in lines with a digit, `_` or `=`."""
+    signs = text.translate(None, _NON_KEY_BYTES).split(b"\n")
+    lines = compress(text.split(b"\n"), signs)
+    return [word for line in lines for word in line.split() if len(word) >= _MIN_SECRET_BYTES]
 
 
 def _scan_base64(text: bytes, words: list[bytes]) -> Iterator[SecretHit]:
     """Yield base64 that encodes a secret of a known format; `words` are those of `text`."""
     at = 0
     for word in words:
-        if len(word) < _MIN_BASE64_CHARS:
-            continue
         at = text.find(word, at)
         for match in _BASE64_RUN().finditer(word):
             found = _find_decoded(match[0])
@@ -143,42 +66,14 @@ def _find_decoded(run: bytes) -> SecretHit | None:
         rest = standard[stop:]
         tail = rest + b"=" * (-len(rest) % 4) if len(rest) > 1 else b""
         decoded = binascii.a2b_base64(standard[shift:stop] + tail)
-        for hit in key_patterns.scan_key_patterns(decoded, decoded.split()):
+        for hit in key_patterns.scan_key_patterns(decoded, [decoded]):
             return hit
     return None
-
-
-MIN_SECRET_BYTES = 16
-"""The length of the shortest secret of a known format, except PEM."""
-
-_NON_KEY_BYTES = bytes(set(range(256)) - set(b"0123456789_=\n"))
-
-
-class SplitText(NamedTuple):
-    """Lines, and the numbers of the key lines: those with a digit, `_` or `=`."""
-
-    lines: list[bytes]
-    key_lines: list[int]
-
-    def long_words(self) -> list[bytes]:
-        """Return the words of key lines that are long enough for a secret, in order."""
-        words = chain.from_iterable(self.lines[number].split() for number in self.key_lines)
-        return [word for word in words if len(word) >= MIN_SECRET_BYTES]
-
-
-def split_text_lines(text: bytes) -> SplitText:
-    """Split a text into lines, and find its key lines."""
-    signs = text.translate(None, _NON_KEY_BYTES).split(b"\n")
-    return SplitText(text.split(b"\n"), list(compress(count(), signs)))
 
 
 MAX_SECRET_FINDINGS = 1000
 """The most findings in one file; the rest of the file is not scanned."""
 
-_GROUP_BYTES = 64 << 10
-"""The size of a group of small contents that are scanned together."""
-_GROUP_SEPARATOR = b"\n\n\n"
-"""Separates the contents of a group: no secret spans it."""
 _FINDING_ID_DIGITS = 16
 _finding_digest = domain_hash("brain v1 secret finding")
 
@@ -215,6 +110,7 @@ def find_secrets(content: bytes) -> list[SecretFinding]:
     following = [*(hit.start for hit in hits[1:]), len(content)]
     for hit, next_start in zip(hits, following, strict=True):
         if hit.start >= end:
+            name = b"%s\0%s" % (hit.rule.encode(), hit.secret)
             line += content.count(b"\n", counted, hit.start)
             counted, end = hit.start, hit.stop
             out.append(
@@ -222,7 +118,7 @@ def find_secrets(content: bytes) -> list[SecretFinding]:
                     rule=hit.rule,
                     line=line,
                     column=hit.start - content.rfind(b"\n", 0, hit.start),
-                    id=_finding_id(hit),
+                    id=_finding_digest(name).hex()[:_FINDING_ID_DIGITS],
                     grade=hit.grade,
                     excerpt=masked_excerpt(content, hit, covered, next_start)
                     if is_complete
@@ -233,57 +129,47 @@ def find_secrets(content: bytes) -> list[SecretFinding]:
     return out
 
 
-def _finding_id(hit: SecretHit) -> str:
-    name = b"%s\0%s" % (hit.rule.encode(), hit.secret)
-    return _finding_digest(name).hex()[:_FINDING_ID_DIGITS]
+def find_hits(content: bytes, with_examples: bool = False) -> list[SecretHit]:
+    """Return the first MAX_SECRET_FINDINGS hits in order; they may overlap."""
+    words = _long_words(content)
+    hits = chain(  # the most specific rules first
+        key_patterns.scan_key_patterns(content, words),
+        _scan_base64(content, words),
+        keyword_rules.scan_keywords(content),
+    )
+    counted = (hit for hit in hits if with_examples or hit.grade != EXAMPLE)
+    return sorted(islice(counted, MAX_SECRET_FINDINGS), key=attrgetter("start"))
 
 
-def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]:
-    """Return the findings of `find_secrets` for each content, faster for small clean ones."""
-    out: list[list[SecretFinding]] = []
-    group: list[bytes] = []
-    size = 0
-    for content in contents:
-        if group and size + len(content) > _GROUP_BYTES:
-            out += _find_in_group(group)
-            group, size = [], 0
-        group.append(content)
-        size += len(content)
-    return out + _find_in_group(group)
+def masked_excerpt(content: bytes, hit: SecretHit, covered: int, following: int) -> str:
+    """Return the line of a hit, cut around the secret, which its rule replaces.
+
+    Other hits end before `covered` or begin at `following` or later; their bytes are not shown.
+    """
+    begin = max(content.rfind(b"\n", 0, hit.start) + 1, covered)
+    first = max(begin, hit.start - _BYTES_BEFORE)
+    before = ("…" if first > begin else "") + _decode(content[first : hit.start]).lstrip()
+    return f"{before}{secret_mark(hit)}{_text_after(content, hit, following)}"
 
 
-def _find_in_group(group: list[bytes]) -> list[list[SecretFinding]]:
-    """Scan a group at once, and each content alone only if there is a hit."""
-    if len(group) > 1 and next(_scan_reported(_GROUP_SEPARATOR.join(group)), None) is None:
-        return [[] for _ in group]
-    return list(map(find_secrets, group))
+def secret_mark(hit: SecretHit) -> str:
+    """Return the text that stands for a secret."""
+    return f"[redacted: {hit.rule}]"
 
 
-def find_hits(content: bytes) -> list[SecretHit]:
-    """Return the first MAX_SECRET_FINDINGS hits that are reported, in order; they may overlap."""
-    return _first_in_order(_scan_reported(content))
+def _text_after(content: bytes, hit: SecretHit, following: int) -> str:
+    tail = _TAIL().match(content, hit.stop)
+    start = tail.end() if tail else hit.stop
+    line_end = content.find(b"\n", hit.start)
+    end = min(line_end if line_end >= 0 else len(content), following)
+    if start >= end or start - hit.stop >= _MAX_TAIL_BYTES:
+        return ""
+    last = min(end, start + _BYTES_AFTER)
+    return _decode(content[start:last]).rstrip() + ("…" if last < end else "")
 
 
-def find_hits_and_examples(content: bytes) -> list[SecretHit]:
-    """Return the first MAX_SECRET_FINDINGS hits, also examples, in order; they may overlap."""
-    return _first_in_order(_scan_all(content))
-
-
-def _first_in_order(hits: Iterator[SecretHit]) -> list[SecretHit]:
-    return sorted(islice(hits, MAX_SECRET_FINDINGS), key=attrgetter("start"))
-
-
-def _scan_reported(content: bytes) -> Iterator[SecretHit]:
-    return (hit for hit in _scan_all(content) if hit.grade != EXAMPLE)
-
-
-def _scan_all(content: bytes) -> Iterator[SecretHit]:
-    """Yield the hits of all scanners, the most specific rules first."""
-    text = split_text_lines(content)
-    long_words = text.long_words()
-    yield from key_patterns.scan_key_patterns(content, long_words)
-    yield from scan_split_and_encoded(content, text, long_words)
-    yield from keyword_rules.scan_keywords(content)
+def _decode(part: bytes) -> str:
+    return printable_text(part.decode("utf-8", "ignore").expandtabs(1), 4 * _BYTES_BEFORE)
 
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
@@ -300,7 +186,7 @@ def mask_secrets(content: bytes) -> tuple[bytes, int]:
     key, everything up to its END line is replaced. Content with MAX_SECRET_FINDINGS secrets
     is replaced as a whole.
     """
-    hits = find_hits_and_examples(content)
+    hits = find_hits(content, with_examples=True)
     if not hits:
         return content, 0
     if len(hits) >= MAX_SECRET_FINDINGS:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from ..errors import printable_text
 from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 
@@ -23,12 +22,6 @@ DOUBTFUL = "doubtful"
 EXAMPLE = "example"
 """A password as documents give it. It is masked in a text that is stored, but not reported."""
 
-_BYTES_BEFORE = 60
-_BYTES_AFTER = 40
-_MAX_TAIL_BYTES = 200
-_TAIL = lazy_pattern(rb"[^\s\"'`]{0,%d}" % _MAX_TAIL_BYTES)
-"""What directly follows a secret may belong to it, so it is not shown."""
-
 
 class SecretHit(NamedTuple):
     """A secret with its rule, its place in bytes, and its grade: CERTAIN, DOUBTFUL or EXAMPLE."""
@@ -38,37 +31,6 @@ class SecretHit(NamedTuple):
     stop: int
     secret: bytes
     grade: str
-
-
-def masked_excerpt(content: bytes, hit: SecretHit, covered: int, following: int) -> str:
-    """Return the line of a hit, cut around the secret, which its rule replaces.
-
-    Other hits end before `covered` or begin at `following` or later; their bytes are not shown.
-    """
-    begin = max(content.rfind(b"\n", 0, hit.start) + 1, covered)
-    first = max(begin, hit.start - _BYTES_BEFORE)
-    before = ("…" if first > begin else "") + _decode(content[first : hit.start]).lstrip()
-    return f"{before}{secret_mark(hit)}{_text_after(content, hit, following)}"
-
-
-def secret_mark(hit: SecretHit) -> str:
-    """Return the text that stands for a secret."""
-    return f"[redacted: {hit.rule}]"
-
-
-def _text_after(content: bytes, hit: SecretHit, following: int) -> str:
-    tail = _TAIL().match(content, hit.stop)
-    start = tail.end() if tail else hit.stop
-    line_end = content.find(b"\n", hit.start)
-    end = min(line_end if line_end >= 0 else len(content), following)
-    if start >= end or start - hit.stop >= _MAX_TAIL_BYTES:
-        return ""
-    last = min(end, start + _BYTES_AFTER)
-    return _decode(content[start:last]).rstrip() + ("…" if last < end else "")
-
-
-def _decode(part: bytes) -> str:
-    return printable_text(part.decode("utf-8", "ignore").expandtabs(1), 4 * _BYTES_BEFORE)
 
 
 _VALUE_PART = lazy_pattern(rb"[^-_./:@=]+")
@@ -308,17 +270,12 @@ _KEYSTORE_WINDOW_BYTES = 4096
 """The largest distance of the encrypted key from the name of its key derivation function."""
 
 
-def scan_key_patterns(text: bytes, long_words: list[bytes]) -> Iterator[SecretHit]:
-    """Yield the secrets of a known format; `long_words` are those of `text`."""
+def scan_key_patterns(text: bytes, words: list[bytes]) -> Iterator[SecretHit]:
+    """Yield the secrets of a known format; `words` are the long ones of `text`."""
     yield from _scan_pem_keys(text)
     yield from _scan_keystores(text)
-    if has_key_prefix(b"\n".join(long_words)) or _contains_any(_DIGITLESS_PREFIXES, text):
-        yield from scan_issuer_keys(text)
-
-
-def has_key_prefix(text: bytes) -> bool:
-    """Tell whether `text` contains a prefix of a known key format."""
-    return _contains_any(_KEY_PREFIXES, text)
+    if _contains_any(_KEY_PREFIXES, b"\n".join(words)) or _contains_any(_DIGITLESS_PREFIXES, text):
+        yield from _scan_issuer_keys(text)
 
 
 def _contains_any(prefixes: tuple[bytes, ...], text: bytes) -> bool:
@@ -328,7 +285,7 @@ def _contains_any(prefixes: tuple[bytes, ...], text: bytes) -> bool:
     return False
 
 
-def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
+def _scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
     """Yield the keys of known issuers."""
     for (rule, prefix, _), pattern in zip(_KEY_PATTERNS, _compiled_patterns(), strict=True):
         at = text.find(prefix)

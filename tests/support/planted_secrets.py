@@ -135,7 +135,7 @@ _SURROUNDING_TEXTS = (
 
 def text_with_secret(rng: random.Random) -> str:
     """Return a line, or a few, that hold a secret of some kind in some disguise."""
-    kind = rng.randrange(5)
+    kind = rng.randrange(4)
     if kind == 0:
         return (
             fake_private_key(rng)
@@ -148,9 +148,5 @@ def text_with_secret(rng: random.Random) -> str:
     secret = rng.choice(list(SECRET_MAKERS.values()))(rng)
     if kind == 2:
         return rng.choice(_SURROUNDING_TEXTS).format(secret)
-    if kind == 3:
-        coded = base64.b64encode((rng.choice(("", "key=", "a ")) + secret).encode()).decode()
-        return rng.choice(_SURROUNDING_TEXTS).format(coded)
-    cut = rng.randrange(2, len(secret) - 1)
-    glue = rng.choice(("\n", "\\\n", '" +\n    "', "\n    ", "\n> ", "\r\n"))
-    return f"The key:\n{secret[:cut]}{glue}{secret[cut:]}\nThat was it."
+    coded = base64.b64encode((rng.choice(("", "key=", "a ")) + secret).encode()).decode()
+    return rng.choice(_SURROUNDING_TEXTS).format(coded)

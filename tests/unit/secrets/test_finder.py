@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from brain.secrets import CERTAIN, DOUBTFUL, MAX_SECRET_FINDINGS, find_secrets, find_secrets_in_each
+from brain.secrets import CERTAIN, DOUBTFUL, MAX_SECRET_FINDINGS, find_secrets
 from brain.secrets.finder import find_hits
 from tests.bench.generate import Corpus, skill
 from tests.support import planted_secrets, secret_lookalikes
@@ -53,22 +53,6 @@ def test_no_path_hash_address_example_or_placeholder_alarms(number):
     assert [text for text in texts if find_secrets(text)] == []
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_many_texts_are_looked_through_as_each_alone(seed):
-    rng = random.Random(seed)
-    some = (
-        secret_lookalikes.text_without_secret,
-        secret_lookalikes.text_without_secret,
-        planted_secrets.text_with_secret,
-    )
-    texts = [rng.choice(some)(rng).encode()[rng.randrange(9) :] for _ in range(PER_SEED)]
-    for count in (1, 2, 5):
-        groups = [texts[start : start + count] for start in range(0, PER_SEED, count)]
-        assert [found for group in groups for found in find_secrets_in_each(group)] == list(
-            map(find_secrets, texts)
-        )
-
-
 def test_skills_of_prose_do_not_alarm():
     corpus = Corpus("directory", 1000, 0)
     alarms = [n for n in range(0, 1000, 5) if find_secrets(skill(corpus, n).encode())]
@@ -96,27 +80,6 @@ def test_a_place_is_line_and_column_of_the_first_byte():
     key = planted_secrets.SECRET_MAKERS["github-token"](random.Random(1))
     (found,) = find_secrets(f"one\ntwo ü {key}\n".encode())
     assert (found.line, found.column) == (2, 8)
-
-
-def test_a_key_over_two_lines_is_placed_where_it_begins():
-    key = planted_secrets.SECRET_MAKERS["aws-access-key"](random.Random(2))
-    (found,) = find_secrets(f"a\nb {key[:9]}\n  {key[9:]}\n".encode())
-    assert (found.rule, found.line, found.column) == ("aws-access-key", 2, 3)
-
-
-def test_a_key_in_base64_over_two_lines_is_found_up_to_its_padding():
-    key = planted_secrets.SECRET_MAKERS["npm-token"](random.Random(2))
-    coded = base64.b64encode(f"k: {key}".encode()).decode()
-    assert coded.endswith("=")
-    for glue in ("\n", '" +\n  "'):
-        (found,) = find_secrets(f'k: "{coded[:20]}{glue}{coded[20:]}"\n'.encode())
-        assert (found.rule, found.line) == ("npm-token-base64", 1)
-
-
-def test_the_next_statement_does_not_continue_a_key():
-    start = planted_secrets.SECRET_MAKERS["github-token"](random.Random(2))[:22]
-    for following in ('DATABASE_URL9 = "x"', "databaseUrlOfShop9: x", "DATABASE_URL_OF_SHOP9=x"):
-        assert find_secrets(f"use {start}\n{following}\n".encode()) == []
 
 
 def test_the_id_is_that_of_rule_and_secret_wherever_it_stands():
