@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-FILE_MODE, EXECUTABLE_MODE, LINK_MODE, SUBMODULE_MODE = "100644", "100755", "120000", "160000"
+FILE_MODE, LINK_MODE, SUBMODULE_MODE = "100644", "120000", "160000"
 
 
 class GitEntry(NamedTuple):

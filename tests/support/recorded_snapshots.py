@@ -64,11 +64,6 @@ def _make_snapshot(bundle: bytes, brain: bytes) -> Snapshot:
     return Snapshot(*place, "me", FIXED_TIME_MS, done, "", b"")
 
 
-def numbered_paths(total: int) -> list[str]:
-    """Return paths of one section: 23 make one node, 400 two levels, 4,000 three."""
-    return [f"skills/{number:05}.md" for number in range(total)]
-
-
 def proof_document(proof: AnyProof) -> dict[str, Any]:
     """Return the document of a proof as its reader gets it."""
     found: dict[str, Any] = json.loads(proof_json.render_proof(proof))
