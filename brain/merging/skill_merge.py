@@ -219,11 +219,22 @@ def _unite_front_matter(ours: DocumentParts, theirs: DocumentParts) -> str:
 
 def _append_new_blocks(ours: bytes, theirs: bytes, name: str) -> bytes:
     our_side, their_side = ours.decode(), theirs.decode()
-    new_blocks = _drop_empty_headings(list(_find_new_blocks(our_side, their_side)))
+    new_blocks: list[MarkdownBlock] = []
+    level_below = 0
+    for block in reversed([*_find_new_blocks(our_side, their_side)]):
+        heading = HEADING.match(block[0])
+        level = len(heading[1]) if heading else _TEXT_LEVEL
+        if heading is None:
+            new_blocks.append(block)
+        elif level < level_below:  # it has text or a deeper heading below it
+            new_blocks.append([f"{'#' * min(level + 1, 6)} {heading[2]}"])
+        else:
+            continue
+        level_below = level
     if not new_blocks:
         return ours
     newline = "\r\n" if "\r\n" in our_side else "\n"
-    section = [[f"{'#' * _SECTION_LEVEL} From {name}"], *map(_demote_heading, new_blocks)]
+    section = [[f"{'#' * _SECTION_LEVEL} From {name}"], *reversed(new_blocks)]
     parts = [our_side.rstrip(), *(newline.join(block) for block in section)]
     return ((newline * 2).join(part for part in parts if part) + newline).encode()
 
@@ -245,26 +256,6 @@ def _find_new_blocks(our_side: str, their_side: str) -> Iterator[MarkdownBlock]:
                 yield new_items
         elif _normalize_block(block) not in known:
             yield block
-
-
-def _drop_empty_headings(blocks: list[MarkdownBlock]) -> list[MarkdownBlock]:
-    reversed_blocks: list[MarkdownBlock] = []
-    level_below = 0
-    for block in reversed(blocks):
-        heading = HEADING.match(block[0])
-        level = len(heading[1]) if heading else _TEXT_LEVEL
-        if heading and level >= level_below:
-            continue
-        level_below = level
-        reversed_blocks.append(block)
-    return reversed_blocks[::-1]
-
-
-def _demote_heading(block: MarkdownBlock) -> MarkdownBlock:
-    heading = HEADING.match(block[0])
-    if heading is None:
-        return block
-    return [f"{'#' * min(len(heading[1]) + 1, 6)} {heading[2]}"]
 
 
 def _split_blocks(text: str) -> Iterator[MarkdownBlock]:
