@@ -95,6 +95,12 @@ class BrainCommand(click.Command):
         """Return the option `--help`."""
         return self.help_option
 
+    def make_parser(self, ctx: click.Context) -> click.parser._OptionParser:
+        """Return a parser that finds `-d` at once, without a search for what was meant."""
+        parser = super().make_parser(ctx)
+        parser._long_opt.update(parser._short_opt)
+        return parser
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse `args`; note how many stand behind `--`, and take -3 for -n 3 as git does."""
         end = args.index("--") if "--" in args else len(args)
