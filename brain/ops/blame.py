@@ -67,21 +67,18 @@ def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
         head, found = log.find_skill_at_version(session, head, name, version)
     else:
         found = Skills(session.state_of(head)).find(slug)
-    path = found.path
-    entry = session.state_of(head).get(path)
-    assert entry is not None
-    lines = split_lines(session.reader.read_blob(entry.blob, entry.size))
+    lines = split_lines(session.reader.read_blob(found.blob))
     open_lines = [(number, number) for number in range(len(lines))]
     written_by: dict[int, bytes] = {}
     logs = _SkillLogs(session)
-    start = logs.find_last_change(head, path)
+    start = logs.find_last_change(head, found.path)
     if start is None:  # a snapshot of the brain that this one was forked from
         raise NotFound(
             f"this brain has no history of {slug}",
             code="no_skill",
             hint="run the command in the brain of that snapshot",
         )
-    queue = {start: _BlameState(start, path, lines, open_lines)}
+    queue = {start: _BlameState(start, found.path, lines, open_lines)}
     while queue:
         newest = max(queue, key=lambda id: session.load_snapshot(id).generation)
         state = queue.pop(newest)

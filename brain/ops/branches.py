@@ -154,7 +154,8 @@ def switch_branch(session: Session, name: str, progress: Progress | None = None)
                 txn.writes = {path: now for path, _, now in txn.state.diff(target)}
                 redacted = find_redacted_paths(session, txn.writes.values())
                 txn.writes.update(dict.fromkeys(redacted))
-                txn.switch_branch(name)
+                txn.store_tx.write_meta("branch", name.encode())
+                txn.entered_branch = name  # the writes are then its files
     written = sorted(path for path, entry in txn.writes.items() if entry is not None)
     removed = sorted(txn.writes.keys() - {*written, *redacted})
     return Switched(

@@ -415,27 +415,26 @@ def patch(session: Session, diff: Diff) -> Iterator[str]:
 def _render_mode_lines(session: Session, diff: Diff, change: PathChange) -> Iterator[str]:
     if change.after is None:
         return
-    new: int | None
     if diff.to:
-        new = _read_kind(session, diff.to, change.path)
+        entry = _find_entry(session, diff.to, change.path)
+        new = entry and entry.kind
     else:
         from ..folder.handles import entry_kind, lstat_or_none
 
         found = lstat_or_none(session.root / change.path)
-        new = None if found is None else entry_kind(found.st_mode)
-    if change.before is None:
-        if new:
-            yield f"new file mode {_GIT_MODES[new]}"
-        return
-    old = _read_kind(session, diff.from_, change.from_path or change.path)
-    if old is not None and new is not None and old != new:
-        yield f"old mode {_GIT_MODES[old]}"
+        new = found and entry_kind(found.st_mode)
+    was = None
+    if change.before is not None:
+        was = _find_entry(session, diff.from_, change.from_path or change.path)
+    if change.before is None and new:
+        yield f"new file mode {_GIT_MODES[new]}"
+    elif was and new is not None and was.kind != new:
+        yield f"old mode {_GIT_MODES[was.kind]}"
         yield f"new mode {_GIT_MODES[new]}"
 
 
-def _read_kind(session: Session, snapshot: str, path: str) -> int | None:
-    entry = session.state_of(bytes.fromhex(snapshot)).get(path)
-    return entry.kind if entry else None
+def _find_entry(session: Session, snapshot: str, path: str) -> TreeEntry | None:
+    return session.state_of(bytes.fromhex(snapshot)).get(path)
 
 
 def _read_sides(session: Session, change: PathChange, stored: bool) -> tuple[bytes, bytes] | str:
@@ -482,9 +481,8 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
     """Return the files of a diff between two snapshots whose content `patch` does not show."""
 
     def describe(snapshot: str, path: str) -> FileState | None:
-        if entry := session.state_of(bytes.fromhex(snapshot)).get(path):
-            return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex())
-        return None
+        entry = _find_entry(session, snapshot, path)
+        return entry and FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex())
 
     undiffable = []
     for change in diff.changes:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .. import results
 from ..errors import NotFound
 from ..objects import lineage, operation
-from ..objects.bundle import State
 from ..objects.operation import DECISION_KINDS
-from ..objects.paths import is_at_or_below, split_section
+from ..objects.paths import is_at_or_below
 from ..objects.snapshot import Snapshot
 from ..objects.tree_node import ENTRY_KIND_NAMES
 from ..repo import derive, find_skill, lineage_cache
@@ -105,21 +104,12 @@ def resolve(session: Session, rev: str) -> str:
 
 def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[str]) -> bool:
     """Tell whether a snapshot differs at these paths from every parent, as in git's log."""
-    sections = {split_section(path)[0] for path in wanted_paths} | set(wanted_paths)
     after = session.load_state(snapshot.bundle)
-    parents = [session.state_of(parent) for parent in snapshot.parents]
-    for before in parents or [BrainState(session)]:
-        was, now = (
-            State(
-                session.nodes,
-                {name: root for name, root in each.sections.items() if name in sections},
-            )
-            for each in (before, after)
-        )
-        changed = was.diff(now)
-        if not any(is_at_or_below(item.path, wanted_paths) for item in changed):
-            return False
-    return True
+    parents = [session.state_of(parent) for parent in snapshot.parents] or [BrainState(session)]
+    return all(
+        any(is_at_or_below(item.path, wanted_paths) for item in before.diff(after))
+        for before in parents
+    )
 
 
 def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
@@ -149,9 +139,8 @@ def show(session: Session, rev: str = "@") -> results.SnapshotDetails:
     }
     changed = diff.diff_states(("", before), (snapshot_id.hex(), after))
     signatures = read_valid_signatures(session, snapshot_id)
-    signers = [row.key for row in signatures]
     return results.SnapshotDetails(
-        info=snapshot_info(session, snapshot_id, snapshot, signers),
+        info=snapshot_info(session, snapshot_id, snapshot, [row.key for row in signatures]),
         counts=counts,
         sections=sections,
         signatures=signatures,
@@ -179,7 +168,7 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
             code="no_skill",
             hint="`brain skill list` lists the skills; an earlier name counts, too",
         )
-    return sorted(rows, key=partial(_generation, session))
+    return sorted(rows, key=attrgetter("generation"))
 
 
 def _iter_skill_changes(
@@ -218,10 +207,6 @@ def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, by
         return None  # it came from the other side of a merge, where its history goes on
     moved = diff.find_rename_source(session, parent, row.snapshot, row.path)
     return (moved.path, parent) if moved is not None else None
-
-
-def _generation(session: Session, row: SkillHistoryRow) -> int:
-    return session.load_snapshot(row.snapshot).generation
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
@@ -285,7 +270,7 @@ def find_skill_at_version(
             if row.version == wanted and row.change != derive.REMOVED and row.snapshot in inside
         ]
         texts: set[bytes] = set()
-        for row in sorted(rows, key=lambda row: (_generation(session, row), row.snapshot)):
+        for row in sorted(rows, key=attrgetter("generation", "snapshot")):
             skill = Skills(session.state_of(row.snapshot)).load(row.path)
             texts.add(skill.blob)  # a merge brings a text that is there already
             if len(texts) > number:

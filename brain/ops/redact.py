@@ -58,7 +58,13 @@ def redact(
                     paths_by_blob[entry.blob].append(entry.path)
             all_paths = [each for holders in paths_by_blob.values() for each in holders]
             _refuse_trust_file(all_paths)
-            _refuse_unrecorded_edits(txn, all_paths)
+            edits = working_copy.store_edits_at(txn.store_tx, txn.state, all_paths)
+            if changed := [path for path, entry in edits.items() if entry is not None]:
+                raise Conflict(
+                    working_copy.describe_unrecorded(changed),
+                    code="unrecorded_changes",
+                    hint="record them with `brain snapshot`, then redact with --history",
+                )
             masked_reason = secrets.mask_recorded_message(session, reason)
             for blob, holders in paths_by_blob.items():
                 removals: Edits = dict.fromkeys(holders)
@@ -122,29 +128,13 @@ def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[b
 
 
 def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
-    session = txn.session
-    heads = session.reader.list_refs().items()
-    others = [
-        (name, head)
-        for name, head in heads
-        if name.startswith(_HEADS_PREFIX) and name != head_ref(txn.branch)
-    ]
+    session, own = txn.session, head_ref(txn.branch)
     return [
         name.removeprefix(_HEADS_PREFIX)
-        for name, head in others
-        if any(e.blob in blobs for e in session.state_of(head).walk())
+        for name, head in session.reader.list_refs().items()
+        if name.startswith(_HEADS_PREFIX) and name != own
+        if any(entry.blob in blobs for entry in session.state_of(head).walk())
     ]
-
-
-def _refuse_unrecorded_edits(txn: WriteTransaction, holders: Sequence[str]) -> None:
-    edits = working_copy.store_edits_at(txn.store_tx, txn.state, holders)
-    changed = [path for path, entry in edits.items() if entry is not None]
-    if changed:
-        raise Conflict(
-            working_copy.describe_unrecorded(changed),
-            code="unrecorded_changes",
-            hint="record them with `brain snapshot`, then redact with --history",
-        )
 
 
 def find_referenced_blobs(reader: StoreReader, blobs: set[bytes]) -> set[bytes]:

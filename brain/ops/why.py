@@ -55,21 +55,14 @@ def why(session: Session, slug: str) -> SkillReasons:
     closed = find_closing_snapshots(session, session.head(), open_runs, oldest)
     reasons = []
     for version, snapshot, (state, part) in zip(chosen, loaded, receipts, strict=True):
-        run = None
-        if part is not None:
-            end = closed.get(part.receipt.run)
-            run = _summarize_run(session, part, end[0] if end else b"")
+        end = closed.get(part.receipt.run) if part else None
         reasons.append(
             VersionReason(
-                version=version.version,
-                snapshot=version.snapshot,
-                time=version.time,
-                author=version.author,
-                change=version.change,
+                *version[:5],  # version, snapshot, time, author, change
                 message=version.message,
                 receipt=snapshot.receipt.hex() or None,
                 state=state,
-                work=run,
+                work=_summarize_run(session, part, end[0] if end else b"") if part else None,
             )
         )
     current = Skills(session.at()).find_or_none(name)

@@ -170,11 +170,6 @@ class WriteTransaction:
         self.contents.clear()
         return snapshot_id
 
-    def switch_branch(self, branch: str) -> None:
-        """Make another branch current; `writes` are then its files."""
-        self.store_tx.write_meta("branch", branch.encode())
-        self.entered_branch = branch
-
     def store_state(self, state: BrainState) -> bytes:
         """Store a state with its new nodes; return its id. No snapshot has it by that."""
         nodes = self.session.nodes
