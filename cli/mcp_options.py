@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from brain import Brain
     from brain.serve.mcp.brain_pool import BrainPool
-    from brain.serve.mcp.http_auth import AccessRules
+    from brain.serve.mcp.http import AccessRules
 
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 _HTTP_PORT = 80
@@ -91,7 +91,7 @@ def access_rules(
     Raises `Failure` (`token_needed`) for a server without a token that other machines can
     reach."""
     from brain.serve.mcp.bearer_token import load_or_create_token
-    from brain.serve.mcp.http_auth import AccessRules
+    from brain.serve.mcp.http import AccessRules
 
     is_local = address.host in _LOOPBACK_HOSTS
     if token_file is None and not is_local:

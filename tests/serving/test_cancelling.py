@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from brain import Brain
-from brain.serve.mcp import server_runner, stdio_transport
+from brain.serve.mcp import server_runner, stdio
 from brain.serve.mcp.brain_pool import READ_MODE, BrainPool, ToolResult
 from tests.support.mcp_peers import INITIALIZE_PARAMS, encode_request
 from tests.support.processes import TIMEOUT_SECONDS
@@ -41,7 +41,7 @@ def lines_until(handle: int, wanted: object) -> list[dict[str, Any]]:
 
 
 def test_what_is_cancelled_is_neither_answered_nor_waited_for(folder, monkeypatch):
-    monkeypatch.setattr(stdio_transport, "_LAST_ANSWER_SECONDS", 10 * TIMEOUT_SECONDS)
+    monkeypatch.setattr(stdio, "_LAST_ANSWER_SECONDS", 10 * TIMEOUT_SECONDS)
     desk = Busy(folder)
     read, to_server = os.pipe()
     from_server, write = os.pipe()
@@ -51,7 +51,7 @@ def test_what_is_cancelled_is_neither_answered_nor_waited_for(folder, monkeypatc
     server.start()
     taken_back = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
     lines = [encode_request("initialize", id="hello", **INITIALIZE_PARAMS)]
-    for number in range(2 * stdio_transport.MAX_PENDING_REQUESTS):
+    for number in range(2 * stdio.MAX_PENDING_REQUESTS):
         lines += [encode_request("tools/call", id=number, name="skills_list"), taken_back % number]
     lines += [encode_request("ping", id="last"), b""]
     os.write(to_server, b"\n".join(lines))

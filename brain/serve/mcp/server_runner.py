@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import anyio
 
     from .brain_pool import BrainPool
-    from .http_auth import AccessRules
+    from .http import AccessRules
 
 
 def require_sdk() -> None:
@@ -49,7 +49,7 @@ def serve_sockets(pool: BrainPool, sockets: list[socket.socket], access_rules: A
     require_sdk()
     import anyio
 
-    from .http_transport import serve_http
+    from .http import serve_http
 
     if number := anyio.run(serve_http, pool, sockets, access_rules):
         signal.raise_signal(number)
@@ -63,7 +63,7 @@ def load_http_server() -> None:
     require_sdk()
     import anyio
 
-    from . import http_transport  # noqa: F401
+    from . import http  # noqa: F401
 
     anyio.run(anyio.sleep, 0)  # which loads the event loop
 
@@ -113,16 +113,15 @@ async def _run_stdio(pool: BrainPool, read: int, write: int) -> int:
     from mcp.server.runner import serve_dual_era_loop
 
     from .mcp_server import BrainServer
-    from .stdio_transport import StdioTransport
+    from .stdio import open_stdio
 
     server = BrainServer(pool)
-    pipes = StdioTransport(read, write, server.end_streams)
     signals_received: list[int] = []
     async with anyio.create_task_group() as group:
         if threading.current_thread() is threading.main_thread():
             group.start_soon(_cancel_on_signal, group.cancel_scope, signals_received)
         async with (
-            pipes.open() as (incoming, outgoing),
+            open_stdio(read, write, server.end_streams) as (incoming, outgoing),
             server.server.lifespan(server.server) as state,
         ):
             await serve_dual_era_loop(server.server, incoming, outgoing, lifespan_state=state)
