@@ -46,8 +46,8 @@ def read(session: Session, path: str, rev: str = "@") -> bytes:
 
     Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
     """
-    bundle, entry = _find_entry(session, path, rev)
-    return read_editable_content(session, follow_link(bundle, session.reader, entry))
+    state, entry = _find_entry(session, path, rev)
+    return read_editable_content(session, follow_link(state, session.reader, entry))
 
 
 def read_stored(session: Session, path: str, rev: str = "@") -> bytes:

@@ -302,7 +302,7 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
         from ..repo import select
 
         top, by = options.get("top", select.DEFAULT_TOP), options.get("by", "")
-        selection = select.select_from_bundle(state, task, top, by)
+        selection = select.select_from_state(state, task, top, by)
         how = (selection.by, selection.fallback)
         if not selection.skills:
             text = level0.NO_MATCH if _read_lines(state) else level0.NO_SKILLS
@@ -327,7 +327,7 @@ def _count(options: IndexOptions, text: str) -> int:
 
 
 def _read_lines(head: BrainState) -> bytes:
-    """Return the lines of all skills of a bundle, in UTF-8, from the cache if it has them."""
+    """Return the lines of all skills of a state, in UTF-8, from the cache if it has them."""
     with suppress(CacheUnusable):
         state, text = head.session.cache.read_index()
         if state == head.id:

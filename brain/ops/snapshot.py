@@ -49,7 +49,7 @@ _REFUSED_BY_YAML = frozenset(
 )
 
 MessageBuilder = Callable[[BrainState, Edits], str]
-"""Builds the message of a snapshot from the bundle before it and the edits."""
+"""Builds the message of a snapshot from the state before it and the edits."""
 
 
 def status(session: Session, progress: Progress | None = None, *, strict: bool = False) -> Status:

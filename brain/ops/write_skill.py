@@ -549,7 +549,7 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
 def plan_reverted_files(
     txn: WriteTransaction, state: BrainState, old_skill: FoundSkill, skill: FoundSkill | None
 ) -> tuple[str, Edits]:
-    """Return where an earlier skill of another bundle is written, and the edits of its files.
+    """Return where an earlier skill of another state is written, and the edits of its files.
 
     It takes the place that the skill has now, if there is one. The cases that it has now stay,
     and the skills in its folder: they are no part of a version.

@@ -37,7 +37,7 @@ ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
 
 MIN_BULK_PATHS = 500
-"""Number of changed paths from which on all skills of a bundle are listed at once, and one
+"""Number of changed paths from which on all skills of a state are listed at once, and one
 history row is written for all changes."""
 _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
@@ -306,7 +306,7 @@ def iter_skill_batches(state: BrainState) -> Iterator[list[SkillPath]]:
 
 
 def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
-    """Return the addresses of all skills of a bundle, given by their full paths."""
+    """Return the addresses of all skills of a state, given by their full paths."""
     groups: dict[str, list[str]] = {}
     for path in skill_paths:
         groups.setdefault(slug_from_full_path(path), []).append(path)
@@ -318,7 +318,7 @@ def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
 
 
 def build_index_lines(session: Session, skills: Iterable[SkillWithCard]) -> dict[str, str]:
-    """Return the index lines of all skills of a bundle, by path; see `format_index_lines`."""
+    """Return the index lines of all skills of a state, by path; see `format_index_lines`."""
     every = [(path, card) for path, _, _, card in skills]
     addresses = address_all(path for path, _ in every)
     lines: dict[str, str] = {}
@@ -350,8 +350,8 @@ def format_index_lines(skills: Sequence[tuple[str, str, SkillMetadata]]) -> dict
     }
 
 
-def load_indexed_bundle(session: Session, bundle_id: bytes) -> BrainState:
-    """Return the bundle of an index by its id. Raises `NotFound` if it was collected."""
+def load_indexed_state(session: Session, bundle_id: bytes) -> BrainState:
+    """Return the state of an index by its bundle. Raises `NotFound` if it was collected."""
     if bundle_id == bundles.bundle_id({}):
         return BrainState(session)
     return session.load_state(bundle_id)

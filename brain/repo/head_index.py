@@ -56,41 +56,41 @@ def _update_index(session: Session, staged: StagedDerivation) -> None:
         session.cache.put_index(after.id, lines, gone)
 
 
-def build_index(bundle: BrainState) -> str:
-    """Return the lines of all skills of a bundle that is not the one in the cache.
+def build_index(state: BrainState) -> str:
+    """Return the lines of all skills of a state that is not the one in the cache.
 
     There is no newline after the last line. Those of the head are cached.
     """
-    session = bundle.session
+    session = state.session
     try:
-        state, lines = session.cache.list_index_lines()
+        kept, lines = session.cache.list_index_lines()
     except CacheUnusable as error:
         session.give_up_cache(error)
-        state, lines = b"", {}
-    changes = _find_changes(state, bundle) if state else None
+        kept, lines = b"", {}
+    changes = _find_changes(kept, state) if kept else None
     gone = None
     if changes is None:
-        lines = new = derive.build_index_lines(session, Skills(bundle).iter())
+        lines = new = derive.build_index_lines(session, Skills(state).iter())
     else:
         gone, new = changes
         lines = {path: line for path, line in lines.items() if path not in gone} | new
-    if bundle == session.at():
+    if state == session.at():
         with suppress(CacheUnusable), session.cache.transaction():
-            if gone is None or session.cache.read_index_state() == state:
-                session.cache.put_index(bundle.id, new, gone)
+            if gone is None or session.cache.read_index_state() == kept:
+                session.cache.put_index(state.id, new, gone)
     return show_lines("\n".join(sorted(lines.values())))
 
 
-def _find_changes(state: bytes, after: BrainState) -> _LineChanges | None:
+def _find_changes(kept: bytes, after: BrainState) -> _LineChanges | None:
     """Return what changed in the lines since those of a bundle id; None for very much."""
     try:
-        before = derive.load_indexed_bundle(after.session, state)
+        before = derive.load_indexed_state(after.session, kept)
         changed = derive.diff_skills(before, after, MAX_CHANGED_PATHS + 1)
     except NotFound:  # its tree was collected
         return None
     if len(changed) > MAX_CHANGED_PATHS:
         return None
-    # The names in the cache must be those of the lineage of the bundle too.
+    # The names in the cache must be those of the lineage of the state too.
     return lineage_cache.query_cache(
         after.session, lambda _: _changed_lines(before, after, changed)
     )
@@ -100,12 +100,12 @@ def is_index_valid(session: Session) -> bool:
     """Tell whether the index in the cache, if there is one, follows from the files of its tree."""
     if not session.cache.read_index_state():
         return True
-    state, lines = session.cache.list_index_lines()
+    kept, lines = session.cache.list_index_lines()
     try:
-        bundle = derive.load_indexed_bundle(session, state) if state else None
+        state = derive.load_indexed_state(session, kept) if kept else None
     except NotFound:  # it was collected
         return True
-    return bundle is not None and lines == derive.build_index_lines(session, Skills(bundle).iter())
+    return state is not None and lines == derive.build_index_lines(session, Skills(state).iter())
 
 
 def _changed_lines(

@@ -1,4 +1,4 @@
-"""Select the skills of a bundle that fit a task.
+"""Select the skills of a state that fit a task.
 
 The word index is in the user's cache; after a change of the head only the paths in the diff of the
 two trees are read for it. The other selectors read the cards of all skills then.
@@ -81,18 +81,20 @@ def query_index(
         return query(search_cache.index)
 
 
-def _update_index(index: FullTextIndex, bundle: BrainState) -> None:
-    state = pack((SEARCH_INDEX_FORMAT, bundle.id))
-    if index.state == state:
+def _update_index(index: FullTextIndex, state: BrainState) -> None:
+    wanted = pack((SEARCH_INDEX_FORMAT, state.id))
+    if index.state == wanted:
         return
     with index.transaction():
-        changed_paths = _find_changed_paths(index.state, bundle)
+        changed_paths = _find_changed_paths(index.state, state)
         if changed_paths is None:
             index.clear()
-            changed_paths, new_documents = [], _load_all_documents(bundle)
+            changed_paths, new_documents = [], _load_all_documents(state)
         else:
-            new_documents = _load_documents(bundle, changed_paths)
-        index.update(state, changed_paths, ((one.path, index_fields(one)) for one in new_documents))
+            new_documents = _load_documents(state, changed_paths)
+        index.update(
+            wanted, changed_paths, ((one.path, index_fields(one)) for one in new_documents)
+        )
 
 
 def _load_all_documents(state: BrainState) -> list[SearchDocument]:
@@ -158,10 +160,10 @@ def select_skills(
     call reads the skills of the head and keeps them. Raises `InvalidInput`
     (`bad_selector`) or `NotFound` (`no_embedder`).
     """
-    return select_from_bundle(session.at(rev), task, limit, by)
+    return select_from_state(session.at(rev), task, limit, by)
 
 
-def select_from_bundle(state: BrainState, task: str, limit: int, by: str) -> Selection:
+def select_from_state(state: BrainState, task: str, limit: int, by: str) -> Selection:
     """Return the skills of a state that a task needs; see `select_skills`.
 
     The ranking comes from a cache, names and descriptions from the state.

@@ -72,7 +72,7 @@ def _check_head(
     missing_names: list[str] = []
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
-        bundle = derive.load_indexed_bundle(session, state) if state else session.state_of(head)
+        bundle = derive.load_indexed_state(session, state) if state else session.state_of(head)
         for place in derive.walk_skills(bundle):
             path = place[0]
             if any(

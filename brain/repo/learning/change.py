@@ -1,7 +1,7 @@
-"""Changes that are learned: what is proposed, and the brain before and after it as two bundles.
+"""Changes that are learned: what is proposed, and the brain before and after it as two states.
 
 A change is a set of edits: a skill whose cases decide about it, and with it any number of other
-skills, memory and prompts. Planning writes the objects of the bundle afterwards to the store, where
+skills, memory and prompts. Planning writes the objects of the state afterwards to the store, where
 content has its address, and moves no ref: nothing of the change is in the brain before it is
 recorded, and what is never recorded is collected.
 """
@@ -97,7 +97,7 @@ class ProposedChange(SkillEdit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChange:
-    """A change as two bundles, after the snapshot `head`.
+    """A change as two states, after the snapshot `head`.
 
     `text` is the skill whose cases decide; its edits are those of the whole change, but for its
     own text. `base` is its version before, NO_BASE_VERSION for a new one, and `base_path` where it
@@ -422,9 +422,9 @@ def body_of(text: bytes) -> str:
 
 
 class SkillsAt:
-    """The skills of a bundle, as they are or with a change; `slug` is the one under test.
+    """The skills of a state, as they are or with a change; `slug` is the one under test.
 
-    `path` is that of its text: a bundle that no snapshot has is in no lineage where it could be
+    `path` is that of its text: a state that no snapshot has is in no lineage where it could be
     found. `files` are shown in a prompt too, as far as they are there. `has_own`: whether the
     program of the skill under test counts; one that waits for its admission in place does not run
     before. `lock` keeps the session to one thread at a time.
@@ -444,7 +444,7 @@ class SkillsAt:
         self._has_own = has_own
         self._session = state.session
         self._lock = lock
-        self._bundle = state
+        self._state = state
         self._path = path
         self._files = files
         self._found: dict[str, FoundSkill | None] = {}
@@ -467,7 +467,7 @@ class SkillsAt:
                 if skill and skill.slug == self.slug and not self._has_own:
                     skill = None
                 try:
-                    found = skill and find_program(self._bundle, skill)
+                    found = skill and find_program(self._state, skill)
                 except (InvalidInput, NotFound):  # too large or redacted
                     found = None
                 self._programs[slug] = found
@@ -484,7 +484,7 @@ class SkillsAt:
             if text is None or skill is None:
                 return {}
             start = len(skill.folder or "")
-            for entry in Skills(self._bundle).entries(skill) if start else ():
+            for entry in Skills(self._state).entries(skill) if start else ():
                 inner = entry.path[start:]
                 if entry.kind != LINK and not is_scoring(inner):
                     files[inner] = self._session.reader.read_blob(entry.blob, entry.size)
@@ -493,7 +493,7 @@ class SkillsAt:
     def workspace(self) -> dict[str, bytes]:
         """Return all files that a learned change may edit; see `read_workspace`."""
         with self._lock:
-            return _read_workspace(self._bundle)
+            return _read_workspace(self._state)
 
     def prompt(self, case: Case) -> str:
         """Return the system prompt for a case: its skill, and the changed one if that is another.
@@ -517,7 +517,7 @@ class SkillsAt:
     def _read_files(self) -> Iterator[tuple[str, str]]:
         for path in self._files:
             with self._lock:
-                entry = self._bundle.get(path)
+                entry = self._state.get(path)
                 content = entry and self._session.reader.read_blob(entry.blob, entry.size)
             if content and b"\0" not in content:  # a text
                 yield path, content.decode("utf-8", "replace")
@@ -533,8 +533,8 @@ class SkillsAt:
         return self._found[slug]
 
     def _look_up(self, slug: str) -> FoundSkill | None:
-        skills, own = Skills(self._bundle), None
-        if self._path and self._bundle.has(self._path):
+        skills, own = Skills(self._state), None
+        if self._path and self._state.has(self._path):
             own = skills.load(self._path)
         if own and slug == self.slug:
             return own

@@ -1,6 +1,6 @@
 """The one gate of all that is learned: try a change, and admit it, propose it, or keep the attempt.
 
-1. The change is planned as two bundles: no ref moves, and no file is written.
+1. The change is planned as two states: no ref moves, and no file is written.
 2. A program passes its own trial first, beside the skills that it calls.
 3. The held-out cases run without the change and with it, round by round, with guards: held-out
    cases of other skills.
@@ -222,11 +222,11 @@ class Gate:
     # Trial
 
     def _skills_at(self, planned: PlannedChange, *, is_after: bool) -> SkillsAt:
-        bundle = planned.after if is_after else planned.before
+        state = planned.after if is_after else planned.before
         path = planned.path if is_after else planned.base_path
         files = [one.path for one in planned.changes][:MAX_SHOWN_FILES]
         runs = is_after or not planned.is_equal
-        return SkillsAt(self._lock, bundle, planned.slug, path, files, has_own=runs)
+        return SkillsAt(self._lock, state, planned.slug, path, files, has_own=runs)
 
     def _try(
         self,

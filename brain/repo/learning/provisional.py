@@ -51,7 +51,7 @@ class Provisional(NamedTuple):
     """A skill as a provisional change made it, with the last `verdict` about it, of id `blob`.
 
     `first` is the snapshot that made the change, and `since` its time in ms. `before` and `after`
-    are the bundles without it and with it; `base_version` is "" for a skill that it made.
+    are the states without it and with it; `base_version` is "" for a skill that it made.
     `is_by_rule`: no person has accepted or pinned it.
     """
 

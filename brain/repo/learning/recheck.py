@@ -249,11 +249,11 @@ class Rechecker:
             return "nothing ran again: no snapshot here has this verdict"
         with self._lock:
             session, here = self._session, find_first(self._session, found.snapshot, verdict)
-            bundles = session.parent_state(session.load_snapshot(here)), session.state_of(here)
-        changes = bundles[0] != bundles[1]  # what an admission in place admits did not run before
+            states = session.parent_state(session.load_snapshot(here)), session.state_of(here)
+        changes = states[0] != states[1]  # what an admission in place admits did not run before
         self._sides = [
-            SkillsAt(self._lock, bundle, verdict.skill, has_own=has_own)
-            for bundle, has_own in zip(bundles, (changes, True), strict=True)
+            SkillsAt(self._lock, state, verdict.skill, has_own=has_own)
+            for state, has_own in zip(states, (changes, True), strict=True)
         ]
         others = [runner for runner in runners if runner != SANDBOX_RUNNER]
         self._runs_all = not others

@@ -151,7 +151,7 @@ def reinstate_by(
 ) -> Decided:
     """Reinstate a skill as `decider` decides; raises as `reinstate_skill`.
 
-    `source` is the bundle that has that version, if several may.
+    `source` is the state that has that version, if several may.
     """
     slug, version = split_version(slug) if version == "" else (slug, str(version))
     shown = printable_text(slug, 80)
@@ -159,13 +159,13 @@ def reinstate_by(
     with locked_write_transaction(session, "reinstate", description) as txn:
         txn.record_edits_at(_plan_return(txn, slug, version, source)[3])
         check(txn)
-        bundle, old, path, edits, current = _plan_return(txn, slug, version, source)
+        state, old, path, edits, current = _plan_return(txn, slug, version, source)
         slug = derive.slug_from_full_path(path)
         known = filter(None, [current, old.card.version, find_last_version(txn, slug)])
         previous = skill_version.greatest_version(list(known))
         new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
         new = new._replace(name=old.card.name or slug, previous_version=current or None)
-        files = _read_program_files(bundle, old)
+        files = _read_program_files(state, old)
         if files and not was_admitted(session, txn.head, id_of_files(files)):
             files = ()
         verdict = _build_verdict("reinstate", decider, slug, files)
@@ -178,25 +178,25 @@ def reinstate_by(
 def _plan_return(
     txn: WriteTransaction, slug: str, version: str, source: BrainState | None
 ) -> tuple[BrainState, FoundSkill, str, Edits, str]:
-    """Return how a skill comes back: a bundle, the skill in it, where its text goes, the edits.
+    """Return how a skill comes back: a state, the skill in it, where its text goes, the edits.
 
     Last comes the version that it has, or had when it was retired, "" if it is gone.
     """
     present = Skills(txn.state).find_or_none(slug)
-    # 1. The skill in the given bundle, at its version, or as it was retired; and its place.
+    # 1. The skill in the given state, at its version, or as it was retired; and its place.
     if source is not None:
-        bundle, old, place = source, Skills(source).find(slug), present
+        state, old, place = source, Skills(source).find(slug), present
     else:
-        bundle, old, place = _find_source(txn, slug, version, present)
+        state, old, place = _find_source(txn, slug, version, present)
     # 2. The files that it had take the place of those that are there.
-    path, edits = plan_reverted_files(txn, bundle, old, place)
+    path, edits = plan_reverted_files(txn, state, old, place)
     if present is None:
         edits = {file: entry for file, entry in edits.items() if entry is not None}
         edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
     # 3. The version that it has, or had last.
     main = _find_retired_text(txn, old.slug)
     known = present or (main and Skills(txn.state).load(main))
-    return bundle, old, path, edits, known.card.version if known else ""
+    return state, old, path, edits, known.card.version if known else ""
 
 
 def _find_source(

@@ -43,7 +43,7 @@ from ...skills.slug import fold_to_slug
 from ...verdicts.gate_verdict import GateCase, GateRecord
 from .. import derive
 from ..find_skill import FoundSkill, Skills
-from ..select import BM25, select_from_bundle
+from ..select import BM25, select_from_state
 from ..session import BrainState, Session
 from .cases import read_held_out
 from .change import PlannedChange, SkillsAt, body_of
@@ -452,7 +452,7 @@ def _find_neighbours(state: BrainState, planned: PlannedChange) -> dict[str, Non
     return {
         one.path: None
         for card in cards
-        for one in select_from_bundle(
+        for one in select_from_state(
             state,
             f"{card.name} {card.description}",
             MAX_NEIGHBOURS + 1,
