@@ -16,7 +16,6 @@ import stat
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import count
 
 from ..errors import BrainError, Conflict, InvalidInput
 from ..objects import paths
@@ -228,8 +227,6 @@ def remove_working_file(root: RootPath, path: str) -> None:
                 raise write_error(path, error) from error
 
 
-_RUN_PREFIX = TEMPORARY_PREFIX + os.urandom(8).hex()
-_FILE_COUNTER = count()
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -322,7 +319,7 @@ def _permissions_in_place(folder_fd: int, name: str, kind: int) -> int | None:
 
 def temporary_name() -> str:
     """Return a new name."""
-    return f"{_RUN_PREFIX}{next(_FILE_COUNTER):08x}"
+    return TEMPORARY_PREFIX + os.urandom(8).hex()
 
 
 def write_error(path: str, error: OSError) -> BrainError:
