@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from zlib import crc32
 
-from ..encoding import pack, unpack
+from ..encoding import pack, unpack_unchecked
 from ..errors import Locked, StoreError
 from ..named_tuple import NamedTuple
 from ..store import rows as checksums
@@ -123,11 +123,6 @@ _TABLES = (
   state BLOB NOT NULL,
   checksum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE vectors (
-  key BLOB PRIMARY KEY,
-  vector BLOB NOT NULL,
-  checksum BLOB NOT NULL
-) STRICT""",
 )
 CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
 _CACHE = FileFormat(
@@ -213,12 +208,12 @@ class DecisionRow(NamedTuple):
 
 def decode_skill_row(fact: Fact) -> SkillHistoryRow:
     """Return the change of a skill that a fact says."""
-    return SkillHistoryRow(*fact[:3], *unpack(fact.data))
+    return SkillHistoryRow(*fact[:3], *unpack_unchecked(fact.data))
 
 
 def decode_decision(fact: Fact) -> DecisionRow:
     """Return the decision that a fact says."""
-    kind, slug, version, program, is_provisional = unpack(fact.data)
+    kind, slug, version, program, is_provisional = unpack_unchecked(fact.data)
     return DecisionRow(
         kind, slug, version, program, fact.snapshot, fact.generation, bool(is_provisional)
     )
@@ -272,7 +267,7 @@ class DerivedCache:
     """An open cache, from `open_cache` or `open_memory_cache`.
 
     Any method may raise `CacheUnusable`. `folder` is for other cache files of the brain, or
-    None. A `FullTextIndex` has its tables in `db` too.
+    None. What selects skills by words or by meaning has tables of its own in `db`, too.
     """
 
     def __init__(self, db: Connection, folder: str | None) -> None:

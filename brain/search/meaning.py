@@ -24,11 +24,16 @@ MAX_EMBEDDED_CHARS = 8_000
 """Characters of a task that are embedded; models read at most about as many."""
 _MAX_UNUSED_VECTORS = 4096
 """Unused vectors that may remain, beyond as many as are used."""
+_TABLE = """CREATE TABLE IF NOT EXISTS vectors (
+  key BLOB PRIMARY KEY,
+  vector BLOB NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT"""
 _COLUMNS = typed_columns("key BLOB, vector BLOB, checksum BLOB")
 
 
 class EmbeddingSelector:
-    """The `Selector` by an embedder; `db` has a table that keeps the vectors of skills."""
+    """The `Selector` by an embedder; a table in `db` keeps the vectors of skills."""
 
     def __init__(
         self, documents: Mapping[str, SearchDocument], embedder: Embedder, db: Connection
@@ -37,6 +42,8 @@ class EmbeddingSelector:
         self._db = db
         self._vectors: dict[bytes, Matrix] = {}
         self._documents = documents
+        with suppress(Locked, StoreError):
+            db.execute(_TABLE)
         self._embedded: list[SearchDocument] = []
         self._matrix: Matrix | None = None
 

@@ -304,6 +304,15 @@ def test_a_fork_refuses_what_was_redacted_too(brain, tmp_path):
         assert code_of(child.snapshot, Conflict) == "redacted"
 
 
+def test_a_version_that_was_redacted_is_as_before_one_that_raised_the_skill(brain):
+    for number in range(3):
+        brain.skills.upsert("a", f"Text {number}.\n", description="d")
+    brain.files.redact("skills/a/SKILL.md", reason="x")
+    drop_memory_cache(brain)
+    found = [(row.version, row.change) for row in brain.skills.history("a")[1:]]
+    assert found == [(3, "upgraded"), (2, "upgraded"), (1, "added")]
+
+
 def test_history_is_looked_at_over_what_was_redacted(brain):
     for number in range(3):
         write_file(brain, "skills/a/SKILL.md", skill_text("a", number + 1, f"Line {number}.\n"))

@@ -39,10 +39,11 @@ def test_with_a_cache_the_answers_are_those_without_one(grown, caches):
 def test_what_an_earlier_version_left_is_removed_without_a_word(grown, caches, capsys):
     answer_all_questions(grown.root)
     folder = file_of(caches).parent
-    for name in ("words.db", "words.db-wal"):
+    for name in ("words.db", "words.db-wal", "vectors-0a1b.bin"):
         (folder / name).write_bytes(b"words of before")
     assert answer_all_questions(grown.root) == grown.truth
-    assert not list(folder.glob("words.db*")) and capsys.readouterr() == ("", "")
+    left = [*folder.glob("words*"), *folder.glob("vectors*")]
+    assert left == [] and capsys.readouterr() == ("", "")
 
 
 def remove(file: Path) -> None:
@@ -362,7 +363,7 @@ def test_a_cache_folder_of_another_user_is_not_used(grown, caches, monkeypatch):
     assert answer_all_questions(grown.root) == grown.truth
     planted = file_of(caches)
     with closing(apsw.Connection(str(planted))) as db:
-        db.execute("DELETE FROM history").fetchall()
+        db.execute("DELETE FROM facts").fetchall()
     before = planted.read_bytes()
     with open_brain(grown.root) as brain:
         monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
