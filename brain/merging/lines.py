@@ -80,7 +80,7 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         ends[length : length + 1] = [j]
         end_indexes[length : length + 1] = [index]
     out = []
-    index = end_indexes[-1] if end_indexes else UNMATCHED
+    index = end_indexes[-1]
     while index != UNMATCHED:
         out.append(pairs[index])
         index = predecessors[index]

@@ -50,6 +50,13 @@ def test_a_record_taken_from_a_long_memory_leaves_the_rest_matched():
     assert [i for i, j in enumerate(found) if j < 0] == [7, 20_000]
 
 
+def test_a_record_that_moved_in_a_long_memory_leaves_the_rest_matched():
+    base = [b'{"n":%d}\n' % n for n in range(30_000)]
+    other = [*base[:7], *base[8:], base[7]]
+    found = match_lines(base, other)
+    assert [i for i, j in enumerate(found) if j < 0] == [7]
+
+
 def test_lines_that_occur_once_hold_together_what_stands_around_them():
     base = [b"one\n", b"\n", b"two\n", b"\n", b"\n", b"\n"]
     other = [b"\n", b"\n", b"\n", b"two\n", b"\n", b"new\n"]

@@ -134,5 +134,8 @@ def test_a_unit_stays_as_often_as_the_side_that_has_it_most():
         return None
 
     assert unite_units([b"x", b"a", b"a"], [b"x", b"a", b"b"], no_time) == [b"x", b"a", b"a", b"b"]
+    assert unite_units([b"m", b"a", b"a"], [b"n", b"a", b"a", b"a"], no_time) == [
+        *(b"m", b"a", b"a", b"n", b"a")
+    ]
     assert unite_units([b"a"], [], no_time) == [b"a"] == unite_units([], [b"a"], no_time)
     assert unite_units([], [], no_time) == []
