@@ -177,12 +177,12 @@ def find_portability_faults(
             "too_many", "", f"the brain has {files} files, more than {limits.MAX_FILES}"
         )
     for path, entry in changed_entries:
-        name = printable_text(path)
         if entry.size > limits.MAX_FILE_BYTES:
-            message = f"{name} has {entry.size} bytes, more than {limits.MAX_FILE_BYTES}"
+            size = f"has {entry.size} bytes, more than {limits.MAX_FILE_BYTES}"
+            message = f"{printable_text(path)} {size}"
             yield PortabilityFault("too_large", path, message)
         elif entry.kind == LINK and not _is_safe_link(path, entry, reader):
-            message = f"the link {name} may lead outside the brain"
+            message = f"the link {printable_text(path)} may lead outside the brain"
             yield PortabilityFault("link_outside", path, message)
     yield from _find_collisions(before, after, added_paths)
 

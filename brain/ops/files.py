@@ -124,19 +124,9 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
     edits of the files are recorded first. Raises `InvalidInput` or `Conflict`, as `apply_change`
     does.
     """
-    if len(files) > limits.MAX_WRITTEN_FILES:
-        raise InvalidInput(
-            f"{len(files)} files at once are more than {limits.MAX_WRITTEN_FILES}",
-            code="too_many",
-            hint="write them to the folder, and record them with `brain snapshot`",
-        )
     size = sum(len(content) for content in files.values() if content is not None)
-    if size > limits.MAX_EDIT_BYTES:
-        raise InvalidInput(
-            f"the files have {size} bytes, more than {limits.MAX_EDIT_BYTES}",
-            code="too_large",
-            hint="write them to the folder, and record them with `brain snapshot`",
-        )
+    hint = "write them to the folder, and record them with `brain snapshot`"
+    _refuse_many("the upsert", len(files), size, hint)
     is_flat = not path.endswith(skill_layout.FOLDER_SUFFIXES)
     home = path.removesuffix(".md") if is_flat else path.rpartition("/")[0]
     wanted = {f"{home}/{inner}": content for inner, content in files.items()}
@@ -149,6 +139,16 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
         return path, {}
     _, moved = plan_skill_folder(txn, path)
     return f"{home}/{skill_layout.SKILL_FILES[0]}", {**moved, **build_edits(txn, wanted)}
+
+
+def _refuse_many(what: str, files: int, size: int, hint: str) -> None:
+    for count, most, unit, code in (
+        (files, limits.MAX_WRITTEN_FILES, "files", "too_many"),
+        (size, limits.MAX_EDIT_BYTES, "bytes", "too_large"),
+    ):
+        if count > most:
+            message = f"{what} has {count} {unit}, more than {most}"
+            raise InvalidInput(message, code=code, hint=hint)
 
 
 def build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:
@@ -299,18 +299,8 @@ def read_skill_folder(folder: str | Path) -> tuple[bytes, dict[str, bytes]]:
         )
     if linked := [file.path for file in found if file.kind == LINK]:
         raise InvalidInput(f"{folder / linked[0]} is a link", code="not_regular", hint=put_there)
-    if len(found) > limits.MAX_WRITTEN_FILES:
-        raise InvalidInput(
-            f"{shown} has {len(found)} files, more than {limits.MAX_WRITTEN_FILES}",
-            code="too_many",
-            hint="copy it below skills/, and record it with `brain snapshot`",
-        )
-    if (size := sum(file.size for file in found)) > limits.MAX_EDIT_BYTES:
-        raise InvalidInput(
-            f"{shown} has {size} bytes, more than {limits.MAX_EDIT_BYTES}",
-            code="too_large",
-            hint="copy it below skills/, and record it with `brain snapshot`",
-        )
+    hint = "copy it below skills/, and record it with `brain snapshot`"
+    _refuse_many(shown, len(found), sum(file.size for file in found), hint)
     contents = {file.path: read_working_file(folder, file.path) for file in found}
     executable = {file.path for file in found if file.kind == EXECUTABLE}
     contents |= {path: ExecutableContent(contents[path]) for path in executable}

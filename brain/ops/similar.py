@@ -93,11 +93,8 @@ def _find_similar(
             face(f"{one.slug} {one.name}", one.description, _body_text(contents.get(one.blob, b"")))
             for one in skills
         ]
-        near = [
-            pair
-            for pair in zip(faces, skills, strict=True)
-            if similarity.is_roughly_similar(target, pair[0])
-        ]
+        pairs = zip(faces, skills, strict=True)
+        near = [pair for pair in pairs if similarity.is_roughly_similar(target, pair[0])]
         compared = [target, *(face for face, _ in near)] if near else []
         stems: set[str] = set().union(*(one.all_stems for one in compared))
         known_in = index.count_documents(sorted(stems))
@@ -114,12 +111,7 @@ def _find_similar(
     addresses = Skills(state).addresses([skill.path for _, skill in shown])
     return [
         Similar(
-            skill.slug,
-            skill.name,
-            skill.description,
-            skill.path,
-            round(-score, 3),
-            addresses[skill.path],
+            one.slug, one.name, one.description, one.path, round(-score, 3), addresses[one.path]
         )
-        for score, skill in shown
+        for score, one in shown
     ]

@@ -403,7 +403,8 @@ def _stream_contents(
         batch = entries[start : start + _BLOBS_PER_BATCH]
         small = {e.blob for e in batch if e.size < LARGE_BLOB_BYTES or e.kind == LINK}
         fetched = {blob: contents[blob] for blob in small if blob in contents}
-        fetched.update(session.store.read_small_blobs([*small.difference(fetched)]))
+        if missing := [*small.difference(fetched)]:
+            fetched.update(session.store.read_small_blobs(missing))
         for entry in batch:
             content = fetched.get(entry.blob)
             if content is None:  # large, whatever its entry says

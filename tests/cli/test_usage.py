@@ -45,6 +45,12 @@ def test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head(cli
     assert "the value is empty" in told.err
 
 
+@pytest.mark.parametrize("given", ["-n=1", "-n1", "-n 1", "--limit=1"])
+def test_a_value_may_stand_behind_a_short_option_as_behind_a_long_one(cli, given):
+    cli("init", ".")
+    assert cli("log", *given.split()).out.count("\n") == 1
+
+
 def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli):
     assert cli("snapshto").err == (
         "Error: No such command 'snapshto'. Did you mean 'snapshot'?\nHint: see 'brain --help'\n"
