@@ -12,7 +12,16 @@ from brain.errors import BrainError, InvalidInput, ProofError
 from brain.results import Evidence
 from brain.util.utc_time import iso_time, utc_time
 from tests.support.chain import synthetic_evidence
-from tests.support.chain.synthetic_evidence import LOG_KEY, NEW_PATH_CONTENT, WITNESS_KEY
+from tests.support.chain.synthetic_chain import CONTRACT_ADDRESS, SENDER_ADDRESS
+from tests.support.chain.synthetic_evidence import (
+    FIRST_SNAPSHOT,
+    LAST_SNAPSHOT,
+    LOG_KEY,
+    NEW_PATH_CONTENT,
+    WITNESS_KEY,
+    EvidenceDocument,
+)
+from tests.support.json_mutations import replace_at
 from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import sign_cosignature
 
@@ -21,8 +30,12 @@ STATE = synthetic_evidence.make_chain_state()
 BLOCK_HASH = STATE.block()["hash"]
 
 
+def check_document(document: EvidenceDocument, **known: Any) -> Evidence:
+    return check_evidence(json.dumps(document).encode(), **known)
+
+
 def check(name: str, **known: Any) -> Evidence:
-    return check_evidence(json.dumps(EVIDENCE[name]).encode(), **known)
+    return check_document(EVIDENCE[name], **known)
 
 
 @pytest.mark.parametrize(
@@ -189,3 +202,32 @@ def test_a_long_path_is_cut_in_the_claim_and_shown_in_its_row():
     for size, shown in ((4096, "p" * 4096), (4097, "p" * 4096 + "…")):
         lines = evidence_report.render_text(found._replace(path="p" * size)).splitlines()
         assert lines[3].split() == ["path", shown]
+
+
+def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block():
+    moved = replace_at(EVIDENCE["brain"], ("chain", "chain_id"), 1)
+    block = check("brain").chain
+    assert block is not None
+    result = check_document(moved, block_hash=block.block_hash)
+    assert result.chain is not None and result.chain.chain_id == 1
+    assert any("on chain 1 that you trust" in one for one in check_document(moved).missing)
+
+
+def test_the_claim_is_a_sentence():
+    old, new = FIRST_SNAPSHOT.id.hex()[:12], LAST_SNAPSHOT.id.hex()[:12]
+    there = f"the head at block 123 in contract 0x{CONTRACT_ADDRESS.hex()}"
+    logged, sender = "in the log log.example", f"0x{SENDER_ADDRESS.hex()}"
+    bare = {**EVIDENCE["skipped"], "proof": None}
+    for document, claim in (
+        (EVIDENCE["brain"], f"skills/d/SKILL.md is in snapshot {new}, which is"),
+        (replace_at(EVIDENCE["brain"], ("proof",), None), f"snapshot {new} is"),
+        (
+            EVIDENCE["skipped"],
+            f"skills/b.md is in snapshot {old}, which is an ancestor of {new}, which is",
+        ),
+        (bare, f"snapshot {old} is an ancestor of {new}, which is"),
+    ):
+        assert check_document(document).claim == f"{claim} commitment 2 of brain {old}, {there}"
+    assert check("log").claim.endswith(f"commitment 2 of brain {old} {logged}")
+    at = f"at block 123 in contract 0x{CONTRACT_ADDRESS.hex()}"
+    assert check("anchor").claim.endswith(f"{logged}, anchored by {sender} {at}")
