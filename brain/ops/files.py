@@ -142,13 +142,14 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
 
 
 def _refuse_many(what: str, files: int, size: int, hint: str) -> None:
-    for count, most, unit, code in (
-        (files, limits.MAX_WRITTEN_FILES, "files", "too_many"),
-        (size, limits.MAX_EDIT_BYTES, "bytes", "too_large"),
-    ):
-        if count > most:
-            message = f"{what} has {count} {unit}, more than {most}"
-            raise InvalidInput(message, code=code, hint=hint)
+    if files > (most := limits.MAX_WRITTEN_FILES):
+        raise InvalidInput(
+            f"{what} has {files} files, more than {most}", code="too_many", hint=hint
+        )
+    if size > (most := limits.MAX_EDIT_BYTES):
+        raise InvalidInput(
+            f"{what} has {size} bytes, more than {most}", code="too_large", hint=hint
+        )
 
 
 def build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:

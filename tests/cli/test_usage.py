@@ -46,7 +46,10 @@ def test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head(cli
 
 
 @pytest.mark.parametrize("given", ["-n=1", "-n1", "-n 1", "--limit=1"])
-def test_a_value_may_stand_behind_a_short_option_as_behind_a_long_one(cli, given):
+def test_a_value_may_stand_behind_a_short_option_as_behind_a_long_one(
+    cli, given, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     cli("init", ".")
     assert cli("log", *given.split()).out.count("\n") == 1
 
