@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..experience.settings import LoadExperienceSettings
-    from ..ops import create, doctor, gc, restore, snapshot, undo
+    from ..ops import create, doctor, gc, manual_edits, restore, snapshot, undo
+    from ..repo import manifest
+    from ..repo.ledgers import commit_policy
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.session import PinnedRootsProvider, Session, SigningKeyProvider
     from ..search.embedder import OpenEmbedder
     from ..util.progress import Progress
+    from ..verify import verification
     from ..watching import Watch
     from .branches import BranchesPart, MergePart, ProposalsPart, TagsPart
     from .files import FilesPart, MemoryPart, PromptPart
@@ -33,7 +36,10 @@ if TYPE_CHECKING:
     from .skills import SkillsPart
     from .task import ReceiptsPart, Task
 else:
-    lazy(globals(), "ops", "create doctor gc restore snapshot undo")
+    lazy(globals(), "ops", "create doctor gc manual_edits restore snapshot undo")
+    lazy(globals(), "repo", "manifest")
+    lazy(globals(), "repo.ledgers", "commit_policy")
+    lazy(globals(), "verify", "verification")
 
 
 _CLOSE_SECONDS = 60.0
@@ -196,9 +202,7 @@ class Brain(Part):
         `sign_with` is as for `open`.
         Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
         """
-        from ..ops.create import create_brain
-
-        session, _ = call_system(create_brain, Path(path), name, layout, author, sign_with)
+        session, _ = call_system(create.create_brain, Path(path), name, layout, author, sign_with)
         return cls(session)
 
     @classmethod
@@ -309,7 +313,6 @@ class Brain(Part):
         """
         from ..repo.session import Session
         from ..store.reader import open_store_reader
-        from ..verify import verification
 
         verified = call_system(
             verification.verify_folder,
@@ -337,9 +340,7 @@ class Brain(Part):
         With `paths`, only the files at and below them. Unlike for `snapshot`, a path that
         does not exist is no error.
         """
-        from ..ops.manual_edits import WATCHED
-
-        return self._record_changes(WATCHED, paths)
+        return self._record_changes(manual_edits.WATCHED, paths)
 
     def _record_changes(self, description: str, paths: Sequence[str] | None) -> results.Recorded:
         return self._locked.run_write(snapshot.record_changes, description, paths)
@@ -352,8 +353,6 @@ class Brain(Part):
         head has it. Raises as `snapshot`, and `Conflict` (`unsigned_edits`) in a brain with a
         trust file without a key to sign with.
         """
-        from ..ops import manual_edits
-
         found = self._locked.run(manual_edits.find_edits, skill)
         if found.place is None:
             return self._locked.run(manual_edits.nothing_recorded, found.notices)
@@ -365,8 +364,6 @@ class Brain(Part):
 
         Then what only shows the state need not scan it; the watcher records within seconds.
         """
-        from ..ops import manual_edits
-
         if not self._locked.run(manual_edits.is_large):
             return False
         from ..watching import is_watched
@@ -423,8 +420,6 @@ class Brain(Part):
         the head in the folder is `uncovered`. `ledgers` are compared with the lineage, too. Raises
         `InvalidInput` (`bad_key`), or `LedgerError`.
         """
-        from ..verify import verification
-
         requirements = verification.parse_requirements(require_signatures, roots)
         verified = self._locked.run(
             verification.verify_brain, requirements, deep, progress or no_progress
@@ -496,11 +491,7 @@ def _commit_if_due(locked: LockedSession, result: Written) -> Written:
     """Return what a write made with its commitment, if the manifest asks for one."""
     if locked.open_ledger is None or not result.changed:
         return result
-    from ..repo import manifest
-
     if not locked.run(manifest.may_have_commit_policy, bytes.fromhex(result.snapshot)):
         return result
-    from ..repo.ledgers import commit_policy
-
     commitment = locked.run(commit_policy.commit_if_due, locked.open_ledger, result.snapshot)
     return result._replace(commitment=commitment)

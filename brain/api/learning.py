@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..errors import BrainError
 from ..repo.part import Part, call_system, lazy, reads, writes
 
 if TYPE_CHECKING:
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from .. import results
+    from ..experience import gaps, patterns
     from ..experience.store import Store
     from ..ops import skills
     from ..programs import needs
@@ -20,14 +23,19 @@ if TYPE_CHECKING:
     from ..repo import manifest
     from ..repo.learning import (
         admission,
+        approvals,
         attempts,
         cases,
         change,
+        gate,
         health,
         list_programs,
+        program_runs,
         provisional,
+        recheck,
         record,
         retire,
+        rounds,
         stats,
         stream,
     )
@@ -39,11 +47,13 @@ if TYPE_CHECKING:
     from ..running.run import RunOutcome
     from ..sandbox.job import Sandbox, SandboxLimits
 else:
+    lazy(globals(), "experience", "gaps patterns")
     lazy(globals(), "ops", "skills")
     lazy(globals(), "programs", "needs")
     lazy(globals(), "repo", "manifest")
-    lazy(globals(), "repo.learning", "admission attempts cases change health")
-    lazy(globals(), "repo.learning", "list_programs provisional record retire stats stream")
+    lazy(globals(), "repo.learning", "admission approvals attempts cases change gate health")
+    lazy(globals(), "repo.learning", "list_programs program_runs provisional recheck record")
+    lazy(globals(), "repo.learning", "retire rounds stats stream")
     lazy(globals(), "repo.receipts", "run_end")
 
 
@@ -77,14 +87,9 @@ class GatePart(Part):
         about it. With `run`, programs run again too. Raises `NotFound` (`no_verdict`), or as
         `history.show`.
         """
-        from functools import partial
-
-        from ..repo.learning import recheck
-        from ..sandbox.find_sandbox import find_sandbox
-
         found = self._locked.run(recheck.find_gate_verdict, target)
         rechecker = recheck.Rechecker(
-            self._locked.session, self._locked.lock, lambda: sandbox or find_sandbox()
+            self._locked.session, self._locked.lock, lambda: sandbox or _find_sandbox()
         )
         return call_system(partial(rechecker.recheck, run=run), found)
 
@@ -103,8 +108,6 @@ class GatePart(Part):
         confirm: Callable[[], None] = lambda: None,
     ) -> Gate:
         """Return what tries changes of this brain; see `Gate` for the arguments."""
-        from ..repo.learning import gate, rounds
-
         return gate.Gate(
             self._locked.session,
             self._locked.lock,
@@ -149,21 +152,18 @@ class ProgramsPart(Part):
         meanwhile.
         """
         from ..programs.program import Program
-        from ..repo.learning import approvals
-        from ..repo.learning.admission import NOTHING_APPROVED
-        from ..repo.learning.gate import DEFAULT_OPTIONS
 
         program = Program(slug=edit.name, files=dict(edit.files))
-        wanted = approvals.approve_needs(NOTHING_APPROVED, needs.read_needs(program))
-        self._locked.run(approvals.check_approvals, NOTHING_APPROVED, wanted, False)
+        wanted = approvals.approve_needs(admission.NOTHING_APPROVED, needs.read_needs(program))
+        self._locked.run(approvals.check_approvals, admission.NOTHING_APPROVED, wanted, False)
         decided = self._open_gate(sandbox).acquire(
             edit,
-            options or DEFAULT_OPTIONS,
+            options or gate.DEFAULT_OPTIONS,
             message,
             are_needs_approved=are_needs_approved,
             cancel=cancel,
         )
-        if decided.decision == "admit" and wanted != NOTHING_APPROVED:
+        if decided.decision == "admit" and wanted != admission.NOTHING_APPROVED:
             tried = self.find_runnable(decided.slug).tried
             self._locked.run(approvals.approve, tried, wanted, False)
         return decided
@@ -181,15 +181,11 @@ class ProgramsPart(Part):
         Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, `SandboxError`, or
         `Conflict` (`retired`, `program_changed`).
         """
-        from ..repo.learning.gate import DEFAULT_OPTIONS
-
-        return self._open_gate(sandbox).admit(slug, options or DEFAULT_OPTIONS, message)
+        return self._open_gate(sandbox).admit(slug, options or gate.DEFAULT_OPTIONS, message)
 
     def _open_gate(self, sandbox: Sandbox | None) -> Gate:
-        from ..repo.learning.gate import Gate
-
         commit = self._locked.commit_if_due
-        return Gate(self._locked.session, self._locked.lock, commit=commit, sandbox=sandbox)
+        return gate.Gate(self._locked.session, self._locked.lock, commit=commit, sandbox=sandbox)
 
     def find(self, slug: str) -> Program:
         """Return the program of a skill that may run.
@@ -222,9 +218,7 @@ class ProgramsPart(Part):
         `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
         `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
         """
-        from ..repo.learning.program_runs import ProgramRunner
-
-        runner = ProgramRunner(
+        runner = program_runs.ProgramRunner(
             self.find_runnable,
             sandbox or _find_sandbox(),
             cancel=cancel,
@@ -248,8 +242,6 @@ class ProgramsPart(Part):
         self, runnable: Runnable, outcome: RunOutcome, cancelled: bool
     ) -> tuple[results.HealthChange | None, str]:
         """Count a run; return what followed, and why it could not be counted, "" if it was."""
-        from ..errors import BrainError
-
         try:
             return self.count_use(runnable, outcome, cancelled=cancelled), ""
         except BrainError as error:  # the output is there all the same
@@ -293,12 +285,9 @@ class ProgramsPart(Part):
         `consequences` that says what a folder with keys or a private address means, unless that is
         done `knowingly`.
         """
-        from ..repo.learning import approvals
-        from ..repo.learning.admission import Approvals
-
         runnable = self.find_runnable(slug)
         files = needs.read_needs(runnable.program).files
-        wanted = Approvals(
+        wanted = admission.Approvals(
             folders=folders or {},
             write=write or {},
             hosts=hosts,
@@ -374,22 +363,18 @@ class GapsPart(Part):
 
         `now` is ms since 1970. Raises `StoreError`.
         """
-        from ..experience.gaps import list_gaps
-        from ..repo.learning.record import is_proposed
-
-        return list_gaps(
+        return gaps.list_gaps(
             self.open_store(),
             mode=self.read_mode(),
             periodic=self.is_periodic(),
-            is_proposed=lambda name: self._locked.run(is_proposed, name),
+            is_proposed=lambda name: self._locked.run(record.is_proposed, name),
             now=self._locked.session.timestamp_ms() if now is None else now,
         )
 
     def log(self, last: int = 100) -> builtins.list[results.GapEvent]:
         """Return the last events of the audit, oldest first. Raises `StoreError`."""
-        from ..experience.gaps import GAPS, describe_event
-
-        return [describe_event(event) for event in self.open_store().events(GAPS, last)]
+        found = self.open_store().events(gaps.GAPS, last)
+        return [gaps.describe_event(event) for event in found]
 
     is_periodic = reads(lambda: manifest.load_is_periodic)
 
@@ -445,17 +430,13 @@ class PatternsPart(Part):
         return len(sequences) if self.open_store().record(sequences, once=True) else 0
 
     def _may_record(self) -> bool:
-        from ..experience.patterns import is_enabled
-        from ..repo.manifest import OFF, load_mode
-
-        return is_enabled() and self._locked.run(load_mode) != OFF
+        return patterns.is_enabled() and self._locked.run(manifest.load_mode) != manifest.OFF
 
     def list(self, chat: str = "", *, now: int | None = None) -> results.SkillPatterns:
         """Return the patterns of the last seven days, of all chats or of one.
 
         `now` is in ms since 1970. Raises `StoreError`, or `InvalidInput` (`bad_setting`).
         """
-        from ..experience import patterns
         from ..results import SkillPatterns
 
         time = self._locked.session.timestamp_ms() if now is None else now
@@ -477,6 +458,4 @@ class PatternsPart(Part):
         return self._locked.open_experience()
 
     def _find_programs(self) -> dict[str, results.SkillProgram]:
-        from ..repo.learning import list_programs
-
         return {one.slug: one for one in self._locked.run(list_programs.list_programs)}

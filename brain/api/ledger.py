@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     )
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.signing import account_bindings, missing_signatures, sign, trust_edits
+    from ..trust import pinned_roots
     from ..verify import signature_check
 else:
     lazy(globals(), "repo", "manifest")
     lazy(globals(), "repo.ledgers", "commit commit_elsewhere commit_policy")
     lazy(globals(), "repo.ledgers", "evidence ledger_verify supersede")
     lazy(globals(), "repo.signing", "account_bindings missing_signatures sign trust_edits")
+    lazy(globals(), "trust", "pinned_roots")
     lazy(globals(), "verify", "signature_check")
 
 
@@ -144,16 +146,14 @@ class TrustPart(Part):
 
         Raises `InvalidInput` (`bad_roots`).
         """
-        from ..trust.pinned_roots import load_pinned_roots
-
-        return self._locked.run(lambda session: load_pinned_roots(path, session.brain_id().hex()))
+        return self._locked.run(
+            lambda session: pinned_roots.load_pinned_roots(path, session.brain_id().hex())
+        )
 
     def pin_first_roots(self, path: Path, keys: Collection[str]) -> bool:
         """Pin root keys if the file has none for this brain; return whether they were pinned."""
-        from ..trust.pinned_roots import pin_first_roots
-
         return self._locked.run(
-            lambda session: pin_first_roots(path, session.brain_id().hex(), keys)
+            lambda session: pinned_roots.pin_first_roots(path, session.brain_id().hex(), keys)
         )
 
     def change_roots(
@@ -163,10 +163,10 @@ class TrustPart(Part):
 
         Raises `InvalidInput` (`bad_key`, `bad_roots`, `not_pinned`).
         """
-        from ..trust.pinned_roots import change_pinned_roots
-
         return self._locked.run(
-            lambda session: change_pinned_roots(path, session.brain_id().hex(), add, remove)
+            lambda session: pinned_roots.change_pinned_roots(
+                path, session.brain_id().hex(), add, remove
+            )
         )
 
 
