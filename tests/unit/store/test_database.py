@@ -143,7 +143,9 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
     assert error.value.hint
 
 
-def test_the_file_says_what_it_is_and_how_it_is_kept(folder):
+def test_the_file_says_what_it_is_and_how_it_is_kept(tmp_path):
+    folder = tmp_path / "s"
+    create_store(folder).close()
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         for pragma, value in (
             ("application_id", 0x62726E31),
