@@ -1,7 +1,6 @@
 """Edits of front matter, and a document saved again: new content merged into the old one.
 
-An edit of a field returns the new text and changes no other character; callers quote values where
-needed.
+An edit of a field changes no other character; callers quote values where needed.
 
 A bare body replaces the body. A body with front matter is merged: its fields replace
 those of the same key line for line, other lines of the old front matter stay, comments
@@ -63,8 +62,8 @@ def set_description(document: DocumentParts, description: str) -> DocumentParts:
     field = front_matter.fields.get("description")
     if field and field.value and fold_to_line(field.value) == description:
         return document
-    text = set_field(front_matter, "description", description, document.newline)
-    return document._replace(front_matter=text)
+    changed = set_field(front_matter, "description", description, document.newline)
+    return document._replace(front_matter=changed.text)
 
 
 def add_front_matter(document: DocumentParts) -> DocumentParts:
@@ -96,12 +95,18 @@ def _blank_lines_end(body: bytes) -> int:
 def _update_front_matter(prior: DocumentParts, incoming: DocumentParts) -> str:
     old = parse_front_matter(prior.front_matter)
     new = _copy_version(old, parse_front_matter(incoming.front_matter))
-    column = key_column
-    has_other_style = old.is_flow or new.is_flow or column(old) != column(new)
-    update = _update_other_style if has_other_style else _update_lines
-    return _restore_metadata(
-        old, parse_front_matter(update(old, new, prior.newline)), prior.newline
-    )
+    newline = prior.newline
+    if old.is_flow or new.is_flow or key_column(old) != key_column(new):
+        new = _update_other_style(old, new, newline)
+    else:
+        new = parse_front_matter(_update_lines(old, new, newline))
+    metadata = new.fields.get("metadata")
+    if metadata is not None and metadata.kind in (BLOCK_MAP_KIND, FLOW_MAP_KIND):
+        for key in ("title", "version"):
+            old_field = old.metadata.get(key)
+            if old_field and key not in new.metadata:
+                new = add_metadata_key(new, key, old.raw_value(old_field), newline)
+    return new.text
 
 
 def _copy_version(old: FrontMatter, new: FrontMatter) -> FrontMatter:
@@ -111,7 +116,7 @@ def _copy_version(old: FrontMatter, new: FrontMatter) -> FrontMatter:
         old_field = (old.metadata if is_metadata else old.fields).get("version")
         old_field = old_field or next(iter(old.version_fields()), None)
         if new_field and old_field and old.raw_value(old_field) != new.raw_value(new_field):
-            new = parse_front_matter(replace_value(new, new_field, old.raw_value(old_field)))
+            new = replace_value(new, new_field, old.raw_value(old_field))
     return new
 
 
@@ -152,7 +157,7 @@ def _old_field_end(old: FrontMatter, old_field: FrontMatterField, lines: str) ->
     return blank.end() if blank else end
 
 
-def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str:
+def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> FrontMatter:
     """Return the new front matter, in another style, with the old fields that it lacks."""
     import json
 
@@ -160,21 +165,8 @@ def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str
     for key in old.fields:
         if key not in new.fields:
             raw = json.dumps(values[key], ensure_ascii=False)
-            new = parse_front_matter(add_field(new, key, raw, newline))
-    return new.text
-
-
-def _restore_metadata(old: FrontMatter, new: FrontMatter, newline: str) -> str:
-    metadata = new.fields.get("metadata")
-    if metadata is None or metadata.kind not in (BLOCK_MAP_KIND, FLOW_MAP_KIND):
-        return new.text
-    for key in ("title", "version"):
-        old_field = old.metadata.get(key)
-        if old_field and key not in new.metadata:
-            raw = old.raw_value(old_field)
-            text = add_metadata_key(new, key, raw, newline)
-            new = parse_front_matter(text)
-    return new.text
+            new = add_field(new, key, raw, newline)
+    return new
 
 
 def split_incoming(content: bytes, prior: DocumentParts | None) -> DocumentParts:
@@ -226,27 +218,31 @@ def split_if_readable(content: bytes | None) -> DocumentParts | None:
         return None
 
 
-def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> str:
+def splice(front_matter: FrontMatter, start: int, end: int, new: str) -> FrontMatter:
+    """Return the front matter with the text between two offsets replaced."""
+    text = front_matter.text
+    return parse_front_matter(f"{text[:start]}{new}{text[end:]}")
+
+
+def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> FrontMatter:
     """Replace the value of `field` by `raw`; a list or map is removed with its comments."""
-    before = front_matter.text[: field.start]
-    if (
-        field.kind in (BLOCK_MAP_KIND, OTHER_KIND)
-        and "\n" in front_matter.text[field.key_start : field.start]
-    ):
-        key_end = front_matter.text.index(":", field.key_start) + 1
-        return f"{front_matter.text[:key_end]} {raw}{front_matter.text[field.end :]}"
-    gap = " " if before.endswith(":") else ""
-    return f"{before}{gap}{raw}{front_matter.text[field.end :]}"
+    text, start = front_matter.text, field.start
+    if field.kind in (BLOCK_MAP_KIND, OTHER_KIND) and "\n" in text[field.key_start : start]:
+        start = text.index(":", field.key_start) + 1
+    gap = " " if text[start - 1 : start] == ":" else ""
+    return splice(front_matter, start, field.end, gap + raw)
 
 
-def add_field(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
+def add_field(front_matter: FrontMatter, key: str, raw: str, newline: str) -> FrontMatter:
     """Add a top-level field: as the last line, or first inside the braces."""
     if front_matter.is_flow:
-        return _insert_into_braces(front_matter.text, 0, key, raw)
-    return f"{front_matter.text}{' ' * key_column(front_matter)}{key}: {raw}{newline}"
+        return _insert_into_braces(front_matter, 0, key, raw)
+    end = len(front_matter.text)
+    margin = " " * key_column(front_matter)
+    return splice(front_matter, end, end, f"{margin}{key}: {raw}{newline}")
 
 
-def set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> str:
+def set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> FrontMatter:
     """Replace or add the top-level field `key` with the value `text`."""
     field = front_matter.fields.get(key)
     raw = quote_scalar(text) if front_matter.is_flow else write_scalar(text)
@@ -255,21 +251,26 @@ def set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> s
     return replace_value(front_matter, field, raw)
 
 
-def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
+def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str) -> FrontMatter:
     """Add a key to the map `metadata`, which is created if missing.
 
     Raises `InvalidInput` with code `bad_type` if `metadata` is another value.
     """
-    field = front_matter.fields.get("metadata")
+    text, field = front_matter.text, front_matter.fields.get("metadata")
+    if field is None and front_matter.is_flow:
+        return add_field(front_matter, "metadata", f"{{{quote_scalar(key)}: {raw}}}", newline)
+    if field is not None and field.kind == NULL_KIND and front_matter.is_flow:
+        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+    if field is not None and field.kind == FLOW_MAP_KIND:
+        return _insert_into_braces(front_matter, field.start, key, raw)
+    margin = " " * key_column(front_matter)
+    line = f"{margin}  {key}: {raw}{newline}"
     if field is None:
-        if front_matter.is_flow:
-            return add_field(front_matter, "metadata", f"{{{quote_scalar(key)}: {raw}}}", newline)
-        margin = " " * key_column(front_matter)
-        return f"{front_matter.text}{margin}metadata:{newline}{margin}  {key}: {raw}{newline}"
+        return splice(front_matter, len(text), len(text), f"{margin}metadata:{newline}{line}")
     if field.kind == NULL_KIND:
-        return _fill_empty_metadata(front_matter, field, key, raw, newline)
-    if field.kind == FLOW_MAP_KIND:
-        return _insert_into_braces(front_matter.text, field.start, key, raw)
+        start = len(text[: field.start].rstrip(" \t"))
+        after = text[field.end : field.lines_end].rstrip("\r\n")
+        return splice(front_matter, start, field.lines_end, f"{after}{newline}{line}")
     if field.kind != BLOCK_MAP_KIND:
         raise InvalidInput(
             f"line {front_matter.line_number(field)}: metadata is not a map:"
@@ -277,21 +278,9 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
             code="bad_type",
             hint="write metadata as keys with values, one a line, indented",
         )
-    first = line_start_offset(front_matter.text, field.start)
-    margin = front_matter.text[first : field.start]
-    return f"{front_matter.text[:first]}{margin}{key}: {raw}{newline}{front_matter.text[first:]}"
-
-
-def _fill_empty_metadata(
-    front_matter: FrontMatter, field: FrontMatterField, key: str, raw: str, newline: str
-) -> str:
-    if front_matter.is_flow:
-        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
-    text = front_matter.text
-    line = (text[: field.start].rstrip(" \t") + text[field.end : field.lines_end]).rstrip("\r\n")
-    margin = " " * key_column(front_matter)
-    rest = text[field.lines_end :]
-    return f"{line}{newline}{margin}  {key}: {raw}{newline}{rest}"
+    first = line_start_offset(text, field.start)
+    margin = text[first : field.start]
+    return splice(front_matter, first, first, f"{margin}{key}: {raw}{newline}")
 
 
 def key_column(front_matter: FrontMatter) -> int:
@@ -305,15 +294,15 @@ def line_start_offset(text: str, offset: int) -> int:
     return text.rfind("\n", 0, offset) + 1
 
 
-def _insert_into_braces(text: str, start: int, key: str, raw: str) -> str:
+def _insert_into_braces(front_matter: FrontMatter, start: int, key: str, raw: str) -> FrontMatter:
+    text = front_matter.text
     brace = text.index("{", start) + 1
     rest = text[brace:].lstrip()
     gap = text[brace : len(text) - len(rest)]
-    if rest.startswith("}"):
-        return f"{text[:brace]}{quote_scalar(key)}: {raw}{text[brace:]}"
-    is_line = "\n" in gap
-    first = f"{gap if is_line else ''}{quote_scalar(key)}: {raw},"
-    return f"{text[:brace]}{first}{'' if is_line else ' '}{text[brace:]}"
+    field = f"{quote_scalar(key)}: {raw}"
+    if not rest.startswith("}"):
+        field = f"{gap}{field}," if "\n" in gap else f"{field}, "
+    return splice(front_matter, brace, brace, field)
 
 
 def quote_refused(front_matter: FrontMatter, prior: FrontMatter) -> str:
@@ -334,13 +323,9 @@ def quote_refused(front_matter: FrontMatter, prior: FrontMatter) -> str:
     for field in sorted(written.values(), reverse=True, key=lambda field: field.start):
         value = field.value or front_matter.one_line_value(field)
         if value and text[field.key_start : field.end] not in same_lines:
-            if front_matter.problem is not None and _has_unclosed_start(value):
+            closing = _CLOSING_CHARACTERS.get(value[0])
+            if front_matter.problem is not None and closing and closing not in value[1:]:
                 raise front_matter.problem
             gap = " " if text[field.start - 1] == ":" else ""
             text = f"{text[: field.start]}{gap}{quote_scalar(value)}{text[field.end :]}"
     return text
-
-
-def _has_unclosed_start(value: str) -> bool:
-    closing = _CLOSING_CHARACTERS.get(value[0])
-    return closing is not None and closing not in value[1:]

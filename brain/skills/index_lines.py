@@ -78,12 +78,6 @@ def differing_name(slug: str, name: str) -> str:
     return "" if name == slug else name
 
 
-def readdress_line(line: bytes, old: str, new: str) -> bytes:
-    """Return an encoded line with another address."""
-    start = f"{SKILL_MARK} "
-    return f"{start}{new}".encode() + line[len(f"{start}{old}".encode()) :]
-
-
 def address_in_head(head: str) -> str:
     """Return the address in what stands before a description."""
     return head.partition(_NAME_START)[0]

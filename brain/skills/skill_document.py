@@ -6,11 +6,14 @@ the byte order mark, the line endings and a missing newline at the end.
 
 from __future__ import annotations
 
+import re
+
 from .. import limits
 from ..errors import InvalidInput
 from ..named_tuple import NamedTuple
 from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
+from .document_update import add_field, add_metadata_key, replace_value, set_field
 from .frontmatter import (
     BLOCK_MAP_KIND,
     FLOW_MAP_KIND,
@@ -58,15 +61,13 @@ def fill_texts(document: DocumentParts, title: str, slug: str, description: str)
     front_matter = parse_if_any(document.front_matter)
     has_no_name = not front_matter.shown_text("name").strip()
     if has_no_name:
-        front_matter = _set_field(front_matter, "name", slug, newline)
+        front_matter = set_field(front_matter, "name", slug, newline)
     if not front_matter.shown_text("description").strip():
         text = description or summarize_document(front_matter, document.body)
         text = text or fold_to_line(title)
-        front_matter = _set_field(front_matter, "description", text, newline)
+        front_matter = set_field(front_matter, "description", text, newline)
     if has_no_name and title != slug and "title" not in front_matter.metadata:
-        front_matter = parse_front_matter(
-            document_update.add_metadata_key(front_matter, "title", quote_scalar(title), newline)
-        )
+        front_matter = add_metadata_key(front_matter, "title", quote_scalar(title), newline)
     return document._replace(front_matter=front_matter.text)
 
 
@@ -109,30 +110,18 @@ def _read_form(raw: str) -> tuple[str, VersionForm | None]:
         return raw, None
 
 
-def _set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> FrontMatter:
-    return parse_front_matter(document_update.set_field(front_matter, key, text, newline))
-
-
 def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontMatter:
     fields = sorted(front_matter.version_fields(), key=lambda field: -field.start)
+    if not fields and holds_version_in_metadata(front_matter):
+        return add_metadata_key(front_matter, "version", quote_scalar(number), newline)
     if not fields:
-        return parse_front_matter(_add_version(front_matter, number, newline))
-    text = front_matter.text
-    if not skill_version.is_countable(number):
-        return front_matter  # it is kept
-    for field in fields:  # the last one first, so that offsets stay valid
-        raw = skill_version.format_version(number, _read_form(front_matter.raw_value(field))[1])
-        gap = " " if text[: field.start].endswith(":") else ""  # of a field without a value
-        text = text[: field.start] + gap + raw + text[field.end :]
-    return parse_front_matter(text)
-
-
-def _add_version(front_matter: FrontMatter, number: str, newline: str) -> str:
-    if holds_version_in_metadata(front_matter):
-        raw = quote_scalar(number)
-        return document_update.add_metadata_key(front_matter, "version", raw, newline)
-    raw = skill_version.format_version(number)
-    return document_update.add_field(front_matter, "version", raw, newline)
+        return add_field(front_matter, "version", skill_version.format_version(number), newline)
+    if skill_version.is_countable(number):
+        for field in fields:  # the last one first, so that offsets stay valid
+            form = _read_form(front_matter.raw_value(field))[1]
+            raw = skill_version.format_version(number, form)
+            front_matter = replace_value(front_matter, field, raw)
+    return front_matter
 
 
 class UpdatedSkill(NamedTuple):
@@ -214,8 +203,8 @@ def set_name(content: bytes, name: str, add: bool = False) -> bytes:
     field = front_matter.fields.get("name")
     if not add if field is None else field.kind == TEXT_KIND and field.value == name:
         return content
-    text = document_update.set_field(front_matter, "name", name, document.newline)
-    return document._replace(front_matter=text).to_bytes()
+    changed = set_field(front_matter, "name", name, document.newline)
+    return document._replace(front_matter=changed.text).to_bytes()
 
 
 def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
@@ -269,7 +258,7 @@ def check_description(description: str) -> str:
             hint="put quotes around it",
         )
     line = " ".join(description.split())
-    if document_parts.CONTROL_CHARACTERS().search(line) or not _is_encodable(line):
+    if document_parts.CONTROL_CHARACTERS().search(line) or re.search("[\ud800-\udfff]", line):
         raise InvalidInput(
             f"the description has a control character: {line}",
             code="bad_char",
@@ -359,11 +348,3 @@ def _check_description_length(description: str) -> None:
             code="description_too_long",
             hint="shorten it: details belong in the body",
         )
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

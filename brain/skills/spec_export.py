@@ -59,7 +59,7 @@ def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = (
     lines.extend(
         _copy_field(front_matter, key, values)
         for key in values
-        if _is_client_field(key, client_fields)
+        if key in client_fields and key not in SPEC_FIELDS
     )
     text = "\n".join((*lines, ""))
     return DocumentParts(b"", b"---\n", text, b"---\n", document.body).to_bytes()
@@ -75,10 +75,6 @@ def _is_conforming(content: bytes, slug: str, client_fields: Collection[str]) ->
         key in SPEC_FIELDS or key in client_fields
         for key in parse_front_matter(document_parts.split_document(content).front_matter).fields
     )
-
-
-def _is_client_field(key: str, client_fields: Collection[str]) -> bool:
-    return key in client_fields and key not in SPEC_FIELDS
 
 
 def _extra_metadata(
@@ -123,8 +119,9 @@ def _copy_metadata(
     """Yield the metadata as written, with the extra fields added."""
     for key, text in extra.items():
         if key not in front_matter.metadata:
-            changed = add_metadata_key(front_matter, write_scalar(key), quote_scalar(text), "\n")
-            front_matter = parse_front_matter(changed)
+            front_matter = add_metadata_key(
+                front_matter, write_scalar(key), quote_scalar(text), "\n"
+            )
     if METADATA_KEY in front_matter.fields:
         metadata = {**extra, **(values.get(METADATA_KEY) or {})}
         yield _copy_field(front_matter, METADATA_KEY, {METADATA_KEY: metadata})

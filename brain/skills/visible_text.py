@@ -139,13 +139,8 @@ def delimit_text(kind: str, about: str, text: str) -> str:
     `about` may contain untrusted names; it is folded to one line.
     """
     about = fold_to_line(about)
-    tag = _unforgeable_tag(f"{about}\n{text}")
-    return f"[{kind} {tag} begins: {about}]\n{text}\n[{kind} {tag} ends]"
-
-
-def _unforgeable_tag(text: str) -> str:
-    """Return the first digits of a digest of the text that do not occur in it."""
-    digest = blob_id(text.encode("utf-8", "surrogatepass"))
-    while (tag := digest.hex()[:_TAG_DIGITS]) in text.lower():
+    inside = f"{about}\n{text}"
+    digest = blob_id(inside.encode("utf-8", "surrogatepass"))
+    while (tag := digest.hex()[:_TAG_DIGITS]) in inside.lower():
         digest = blob_id(digest)
-    return tag
+    return f"[{kind} {tag} begins: {about}]\n{text}\n[{kind} {tag} ends]"
