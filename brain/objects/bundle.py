@@ -153,16 +153,13 @@ class State:
 
     def get(self, path: str) -> TreeEntry | None:
         """Return the entry at `path`, or None."""
-        entry = self._find(path)
+        section, inner = paths.split_section(path)
+        entry = tree.get_tree_entry(self.nodes, self.sections.get(section), inner)
         return _with_path(path, entry) if entry else None
 
     def has(self, path: str) -> bool:
         """Tell whether there is an entry at `path`."""
-        return self._find(path) is not None
-
-    def _find(self, path: str) -> NodeEntry | None:
-        section, inner = paths.split_section(path)
-        return tree.get_tree_entry(self.nodes, self.sections.get(section), inner)
+        return self.get(path) is not None
 
     def walk(self) -> Iterator[TreeEntry]:
         """Yield all entries, section by section."""
