@@ -246,17 +246,18 @@ def _run_merge(
             )
         approver = _find_approver(session, request)
         bases, merge = _merge_states(txn, request.theirs, choose)
-        edits = working_copy.drop_unchanged_edits(txn.state, merge.edits)
-        added = {path for path in edits if not txn.state.has(path)}
-        ours = txn.head
-        unresolved = merge.unresolved
+        ours, unresolved = txn.head, merge.unresolved
+        edits: Edits = {}
+        if not unresolved:
+            edits = working_copy.drop_unchanged_edits(txn.state, merge.edits)
+        added = sum(not txn.state.has(path) for path in edits)
+        removed = sum(entry is None for entry in edits.values())
         is_whole = not any(notice.code == "redacted" for notice in merge.notices)
         fast_forward = bases == [ours] and not approver and not unresolved and is_whole
         if unresolved:
             # The decided ones stay, so that they are not asked again.
             rows = tuple(sorted(conflict.to_row() for conflict in merge.conflicts))
             merge_state.save_merge_state(txn.store_tx, request._replace(rows=rows))
-            edits = {}
         else:
             merge_state.save_merge_state(txn.store_tx, None)
             if fast_forward and request.theirs != ours:
@@ -276,9 +277,9 @@ def _run_merge(
         bases=[base.hex() for base in bases],
         changed=txn.head != txn.old_head,
         fast_forward=fast_forward and txn.head != ours,
-        added=sum(path in added for path in edits),
-        modified=sum(entry is not None and path not in added for path, entry in edits.items()),
-        removed=sum(entry is None for entry in edits.values()),
+        added=added,
+        modified=len(edits) - added - removed,
+        removed=removed,
         skills=[
             MergedSkill(slug, *map(skill_version.version_value, rest))
             for slug, *rest in merge.skills
