@@ -440,18 +440,11 @@ def upsert_result(
     changed: bool = True,
 ) -> Upserted:
     """Return the result of a write to a skill, at the head of the transaction."""
+    state = txn.session.load_snapshot(txn.head).bundle
+    now = skill_version.version_value(version)
     before = skill_version.version_value(previous_version) if previous_version else None
-    return Upserted(
-        slug=slug,
-        name=name,
-        version=skill_version.version_value(version),
-        previous_version=before,
-        path=path,
-        snapshot=txn.head.hex(),
-        bundle=txn.session.load_snapshot(txn.head).bundle.hex(),
-        changed=changed,
-        commitment=None,
-    )
+    ids = (txn.head.hex(), state.hex())
+    return Upserted(slug, name, now, before, path, *ids, changed, commitment=None)
 
 
 def edit(
@@ -596,6 +589,9 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
             code="bad_name",
             hint="a renamed skill stays in its folder; give the new name alone",
         )
+    from ..folder.ignore import IgnoreRules
+    from ..folder.scan import scan_files
+
     new_slug = slugify(new_name)
     description = f"rename {printable_text(slug, 80)} to {new_slug}"
     with locked_write_transaction(session, "rename", description) as txn:
@@ -607,7 +603,13 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
             path = f"{place.rpartition('/')[0]}/{new_slug}/{file}"
         _refuse_taken_name(txn, skill, new_slug, path)
         # 2. What the user changed in its folder, so that nothing is left behind.
-        txn.record_edits_at([*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
+        files = list_skill_files(txn, skill)
+        if skill.folder is not None and session.has_folder:
+            rules = IgnoreRules.load(session.root)
+            scan = scan_files(session.root, rules, None, only=[skill.folder.rstrip("/")])
+            working_copy.refuse_skipped(scan.skipped)
+            files += [file.path for file in scan.changed]
+        txn.record_edits_at(files)
         skill = Skills(txn.state).load(skill.path)
         # 3. Its text, at a version that neither name ever had.
         content = session.reader.read_blob(skill.blob)
@@ -653,16 +655,3 @@ def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path
             code="skill_exists",
             hint="choose another name, or move it away first",
         )
-
-
-def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:
-    """Return the files that the folder of a skill has by now, so that none is left behind."""
-    if skill.folder is None or not session.has_folder:
-        return []
-    from ..folder.ignore import IgnoreRules
-    from ..folder.scan import scan_files
-
-    rules = IgnoreRules.load(session.root)
-    scan = scan_files(session.root, rules, None, only=[skill.folder.rstrip("/")])
-    working_copy.refuse_skipped(scan.skipped)
-    return [file.path for file in scan.changed]
