@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from itertools import chain
@@ -27,6 +28,7 @@ from .error_report import (
 )
 from .lazy_group import HELP_SETTINGS, make_help_option
 from .params import OnceOption, TextType
+from .terminal import NO_COLOR_VARIABLE
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -142,7 +144,7 @@ def brain_command(
                 examples=examples,
                 exits=exits,
                 callback=click.pass_obj(function),
-                params=[*parameters, _json_option(json_help)],
+                params=[*parameters, _json_option(json_help), *_global_options()],
                 help=function.__doc__,
             )
 
@@ -195,6 +197,43 @@ def _parameters(function: Callable[..., Any]) -> list[Callable[[], click.Paramet
 
 def _json_option(text: str) -> click.Option:
     return click.Option(["--json"], is_flag=True, expose_value=False, callback=_set_json, help=text)
+
+
+def _global_options() -> list[click.Option]:
+    """Return the options of `brain` itself, which may stand behind the command, too."""
+    hidden: dict[str, Any] = {"expose_value": False, "hidden": True}
+    return [
+        OnceOption(["-C"], callback=_set_directory, **hidden),
+        OnceOption(["--author"], type=TEXT, callback=_set_author, **hidden),
+        click.Option(["--no-color"], is_flag=True, is_eager=True, callback=disable_color, **hidden),
+        click.Option(["--no-pager"], is_flag=True, callback=_set_no_pager, **hidden),
+    ]
+
+
+def _set_directory(ctx: click.Context, _param: click.Parameter, values: Any) -> Any:
+    app = ctx.find_object(App)
+    if values and app is not None:
+        app.directory = values[-1]
+    return values
+
+
+def _set_author(ctx: click.Context, _param: click.Parameter, values: Any) -> Any:
+    app = ctx.find_object(App)
+    if values and app is not None:
+        app.author, app.author_is_login = values[-1], False
+    return values
+
+
+def disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Set the variable that usage errors, rich and child processes respect too."""
+    if value:
+        os.environ[NO_COLOR_VARIABLE] = "1"
+
+
+def _set_no_pager(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    app = ctx.find_object(App)
+    if value and app is not None:
+        app.use_pager = False
 
 
 def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -31,9 +31,6 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 """Exit status of a program that SIGPIPE ended."""
 
-GLOBAL_OPTIONS = ("-C", "--author", "--no-color", "--version")
-"""Options of `brain` itself, not of its commands."""
-
 
 class Failure(Exception):
     """An error to report: `status` is the exit status; a `quiet` one prints nothing."""
@@ -157,8 +154,6 @@ def _usage_failure(problem: click.ClickException) -> Failure:
 def _unknown_option_hint(command: str, option: str) -> str:
     from .synonyms import RENAMED_OPTIONS
 
-    if option in GLOBAL_OPTIONS:
-        return f"{option} comes before the command"
     renamed = RENAMED_OPTIONS.get(command, {}).get(option)
     return f"{option} is now {renamed}" if renamed else ""
 

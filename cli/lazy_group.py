@@ -9,6 +9,8 @@ import click
 
 from .context import App
 from .registry import (
+    ALIAS_NOTES,
+    ALIASES,
     DEFAULT_COMMANDS,
     GROUP_COMMANDS,
     GROUP_DESCRIPTIONS,
@@ -94,11 +96,27 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that `args` start with; suggest commands for an unknown one."""
+        args = self._replace_alias(ctx, args)
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             group = ctx.command_path.partition(" ")[2]
             raise click.UsageError(self._unknown_command_message(name, group), ctx=ctx)
         return super().resolve_command(ctx, args)
+
+    def _replace_alias(self, ctx: click.Context, args: list[str]) -> list[str]:
+        name, rest = args[0], args[1:]
+        if name in self.entries:
+            return args
+        if name == "help" and not self.path:
+            if not rest:
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+            return [*rest, "--help"]
+        other = ALIASES.get(self.path, {}).get(name)
+        is_json = "--json" in rest or ctx.params.get("as_json")
+        if other and name in ALIAS_NOTES and not is_json and not ctx.resilient_parsing:
+            write_stderr(ALIAS_NOTES[name] + "\n")
+        return [*other.split(), *rest] if other else args
 
     def _unknown_command_message(self, name: str, group: str) -> str:
         from .synonyms import suggest_commands

@@ -302,8 +302,59 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
 }
 """Group to its commands."""
 
-DEFAULT_COMMANDS = {"mcp": "serve"}
+DEFAULT_COMMANDS = {
+    "chain": "status",
+    "config": "list",
+    "evolve": "status",
+    "evolve case": "list",
+    "key": "list",
+    "mcp": "serve",
+    "op": "log",
+    "proposal": "list",
+    "skill": "list",
+    "tools": "list",
+}
 """Group to the command that it runs if none is named."""
+
+ALIASES = {
+    "": {
+        "commit": "snapshot",
+        "create": "skill upsert",
+        "edit": "skill upsert",
+        "export": "publish",
+        "history": "log",
+        "import": "adopt",
+        "ls": "skill list",
+        "record": "snapshot",
+        "save": "snapshot",
+        "search": "grep",
+        "serve": "mcp serve",
+        "skills": "skill list",
+        "upsert": "skill upsert",
+        "view": "skill view",
+        "write": "skill upsert",
+    },
+    "skill": {
+        "add": "upsert",
+        "cat": "view",
+        "create": "upsert",
+        "edit": "upsert",
+        "log": "history",
+        "ls": "list",
+        "move": "rename",
+        "mv": "rename",
+        "new": "upsert",
+        "read": "view",
+        "show": "view",
+        "update": "upsert",
+        "versions": "history",
+        "write": "upsert",
+    },
+}
+"""Group to other words for its commands. None of these removes, overwrites, decides or pays."""
+
+ALIAS_NOTES = {"commit": "This is `brain snapshot`; `brain chain commit` commits to a ledger."}
+"""What is said on stderr where a word has a second meaning."""
 
 GROUP_DESCRIPTIONS = {
     "mcp": (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
+from .command import disable_color
 from .context import App
 from .lazy_group import LazyGroup
 from .params import OnceOption, TextType
 from .registry import ROOT_COMMANDS
-from .terminal import NO_COLOR_VARIABLE
 
 PROGRAM_NAME = "brain"
 
@@ -23,12 +21,6 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 
         write_stdout(f"{PROGRAM_NAME} {__version__}\n")
         ctx.exit()
-
-
-def _disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    """Set the variable that usage errors, rich and child processes respect too."""
-    if value:
-        os.environ[NO_COLOR_VARIABLE] = "1"
 
 
 @click.pass_context
@@ -64,7 +56,7 @@ root_group = LazyGroup(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_disable_color,
+            callback=disable_color,
             help="Print without colour.  [env: NO_COLOR]",
         ),
         click.Option(

@@ -293,9 +293,9 @@ class Session:
     def resolve(self, revision: str) -> bytes:
         """Return the snapshot id that a revision names.
 
-        `@` is the head. The name of a branch is its head, that of a tag its snapshot. An id, or a
-        unique prefix of one of six digits or more, is that snapshot. `~N` behind any of these is
-        its N-th ancestor along first parents.
+        `@`, or `HEAD`, is the head. The name of a branch is its head, that of a tag its snapshot.
+        An id, or a unique prefix of one of six digits or more, is that snapshot. `~N` behind any of
+        these is its N-th ancestor along first parents.
 
         Raises `InvalidInput` (`bad_revision`, `ambiguous_id`) or `NotFound` (`no_revision`).
         """
@@ -322,6 +322,8 @@ class Session:
         if not is_hex(base) or not MIN_ID_DIGITS <= len(base) <= 64:
             read_ref = self.reader.read_ref
             named = (read_ref(head_ref(base)) or read_ref(TAG_REF_PREFIX + base)) if base else None
+            if named is None and base == "HEAD":
+                return self.head()
             if named is None:
                 raise _bad_revision_error(base)
             return named  # no branch or tag looks like an id, see `check_branch_name`
@@ -521,7 +523,8 @@ def _bad_revision_error(text: str) -> InvalidInput:
     return InvalidInput(
         f"'{printable_text(text, 80)}' is not a revision",
         code="bad_revision",
-        hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id",
+        hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id; where"
+        " skills are taken too, `brain skill list` lists them",
     )
 
 
