@@ -157,7 +157,5 @@ def _is_edited(pair: Difference) -> bool:
 def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bool:
     """Tell from loaded cards whether the index line of a file is certainly unchanged."""
     _, was, now = pair
-    if was is None or now is None or was.kind == LINK or now.kind == LINK:
-        return False
-    old, new = cards.get(was.blob), cards.get(now.blob)
-    return old is not None and new is not None and old[:2] == new[:2]
+    old, new = cards.get(was.blob) if was else None, cards.get(now.blob) if now else None
+    return _is_edited(pair) and bool(old and new and old[:2] == new[:2])

@@ -166,23 +166,16 @@ def read_facts(session: Session, *keys: str, label: str | None = None) -> list[F
     )
     wanted = {fact.snapshot for fact in found}
     absent = session.reader.find_missing({one for one in wanted if one not in session.snapshots})
-    if absent:
-        _refuse_missing_ancestors(session)
+    if absent:  # of another copy of the brain, or missing here
+        resolved = session.resolved_snapshots
+        asked_about = set(resolved) - session.reader.find_missing(resolved)
+        queue, seen = [session.head(), *asked_about], set(session.complete_snapshots)
+        while queue:
+            if (snapshot_id := queue.pop()) not in seen:
+                seen.add(snapshot_id)
+                queue += session.load_snapshot(snapshot_id).parents
+        session.complete_snapshots = seen
     return [fact for fact in found if fact.snapshot not in absent]
-
-
-def _refuse_missing_ancestors(session: Session) -> None:
-    """Raise `NotFound` if an ancestor of the head or of a resolved snapshot is missing."""
-    asked_about = set(session.resolved_snapshots) - session.reader.find_missing(
-        session.resolved_snapshots
-    )
-    queue, seen = [session.head(), *asked_about], set(session.complete_snapshots)
-    while queue:
-        snapshot_id = queue.pop()
-        if snapshot_id not in seen:
-            seen.add(snapshot_id)
-            queue += session.load_snapshot(snapshot_id).parents
-    session.complete_snapshots = seen
 
 
 def read_skill_rows(
