@@ -12,7 +12,6 @@ from brain.repo.ledgers import last_seen_head
 from brain.repo.session import Session
 from brain.store.reader import StoreReader
 from tests.support.brains import skill_text, write_file
-from tests.support.derived_data import cache_folder
 
 DAY = 86_400_000
 
@@ -193,18 +192,6 @@ def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(bra
     assert sound(brain)
 
 
-def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(brain, monkeypatch):
-    monkeypatch.setattr(handles, "is_racy", lambda *_: False)
-    brain.skills.upsert("A", "Undone.\n")
-    brain.undo()
-    write_file(brain, "memory/notes.md", "Text.\n")
-    brain.snapshot()
-    (file,) = cache_folder(brain).glob("stat-*")
-    known = file.read_bytes()
-    assert brain.gc(grace=0).removed > 0
-    assert file.read_bytes() == known
-
-
 def test_a_collection_on_a_full_disk_removes_a_little_at_a_time(brain, monkeypatch):
     for number in range(30):
         write_file(brain, f"memory/{number}.md", f"{number}\n")
@@ -238,17 +225,6 @@ def test_a_collection_that_cannot_remove_anything_is_an_error(brain, monkeypatch
     monkeypatch.setattr(gc, "_sweep_once", refuse)
     assert code_of(brain.gc, StoreError) == code
     assert len(asked) == tries and asked[-1] == (1 if tries > 1 else 1 << 62)
-
-
-def test_progress_of_a_collection_is_reported_every_256_snapshots(brain, monkeypatch):
-    monkeypatch.setattr(gc, "_PROGRESS_INTERVAL", 2)
-    for number in range(4):
-        brain.skills.upsert("A", f"{number}\n")
-    steps: list[tuple[str, int, int]] = []
-    gc.gc(brain._session, progress=lambda *step: steps.append(step))
-    assert [step for step in steps if step[0] == "snapshots"] == [
-        *(("snapshots", 2, 0), ("snapshots", 4, 0))
-    ]
 
 
 def test_a_large_tree_is_kept_whole(brain):

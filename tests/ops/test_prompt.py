@@ -8,7 +8,6 @@ from brain.errors import InvalidInput
 from brain.objects.tree import Difference
 from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.repo import head_index
-from brain.repo.derived_db import CacheUnusable
 from brain.skills import index_lines
 from brain.skills.index_lines import IndexEntry
 from brain.skills.skill_metadata import SkillMetadata
@@ -366,18 +365,6 @@ def test_many_changes_at_once_are_built_anew(brain):
     brain.snapshot()
     assert index(brain) == fresh_index(brain)
     assert head_index.is_index_valid(brain._session)
-
-
-def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
-    brain.skills.upsert("First", "x\n", description="d")
-    session = brain._session
-
-    def refuse(*arguments: object) -> None:
-        raise CacheUnusable("full")
-
-    monkeypatch.setattr(type(session.cache), "put_index", refuse)
-    brain.skills.upsert("Second", "x\n", description="d")
-    assert "second" in index(brain)
 
 
 def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, monkeypatch):

@@ -11,7 +11,6 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput, ModelError, NotFound
-from brain.search import meaning
 from tests.support.brains import skill_text, write_file
 from tests.support.derived_data import cache_folder
 from tests.support.refusals import raises_code
@@ -260,18 +259,6 @@ def test_a_vector_that_was_damaged_is_made_again(library, toy):
     with Brain.open(library.root, embedder=lambda: toy) as another:
         assert found_by(another, "fish", "embedding") == ["ocean"]
     assert len(toy.texts) == 4
-
-
-def test_vectors_that_nobody_asks_for_any_more_go_when_there_are_many(library, toy, monkeypatch):
-    found_by(library, "bird")
-    for word in ("whale", "fish"):
-        library.skills.upsert("ocean", description=f"Count each {word}")
-        found_by(library, "bird")
-    assert count_vectors(library) == 4
-    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", -3)
-    library.skills.upsert("ocean", description="Count each sea")
-    found_by(library, "bird")
-    assert count_vectors(library) == 3
 
 
 def count_vectors(brain: Brain) -> int:

@@ -5,7 +5,6 @@ import pytest
 
 from brain import Brain, InvalidInput, NoBrain, NotFound
 from brain.folder import scan
-from brain.folder.scan import BEHIND_LINK, LeftOutPlace
 from brain.results import LeftOutSkills
 from tests.support.brains import skill_text, write_file
 from tests.support.derived_data import cache_folder
@@ -451,19 +450,6 @@ def test_a_large_ignored_folder_is_not_searched_to_its_end(brain, monkeypatch):
         write_file(brain, f"big/{number}/SKILL.md", skill_text("x"))
     (found,) = brain.skills.survey().left_out_skills
     assert found == LeftOutSkills("big", "ignored", 10)
-
-
-def test_a_link_that_vanishes_while_it_is_followed_is_named_by_its_own_path(
-    brain, home, monkeypatch
-):
-    def vanish(path: str) -> str:
-        raise FileNotFoundError(path)
-
-    link(brain, "far", home / "far")
-    monkeypatch.setattr(scan.os.path, "realpath", vanish)
-    places = [LeftOutPlace("far", BEHIND_LINK)]
-    (found,) = scan.find_left_out_skills(brain.root, places)
-    assert found.target == str(brain.root / "far")
 
 
 def message(brain: Brain, *paths: str) -> str:

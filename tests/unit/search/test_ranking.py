@@ -2,8 +2,11 @@
 
 import pytest
 
+from brain.digest import blob_id
 from brain.search import full_text, selectors
+from brain.search.full_text import FullTextIndex
 from brain.search.selectors import (
+    FIELD_WEIGHTS,
     FUSION_DEPTH,
     STOP_WORDS,
     WORDS_WEIGHT,
@@ -11,8 +14,10 @@ from brain.search.selectors import (
     HybridSelector,
     KeywordSelector,
     RankedSkill,
+    SearchDocument,
     correct_word,
     fuse_rankings,
+    index_fields,
 )
 from brain.search.similarity import (
     NEAR_DUPLICATE_THRESHOLD,
@@ -22,7 +27,31 @@ from brain.search.similarity import (
     rarity_weights,
     similarity_score,
 )
-from tests.support.skill_catalogues import index_words, make_catalogue, ranked_slugs, skill_document
+
+
+def skill_document(path: str, description: str, name: str = "") -> SearchDocument:
+    """Return a skill at `path` below skills/, without its SKILL.md."""
+    slug = path.rpartition("/")[2]
+    return SearchDocument(
+        f"{path}/SKILL.md", slug, name or slug, description, blob_id(path.encode())
+    )
+
+
+def make_catalogue(*documents: SearchDocument) -> dict[str, SearchDocument]:
+    return {document.path: document for document in documents}
+
+
+def index_words(*skills: SearchDocument) -> FullTextIndex:
+    """Return the index of the words of skills."""
+    made = full_text.open_memory_full_text(FIELD_WEIGHTS)
+    with made.transaction():
+        made.update(b"", (), ((one.path, index_fields(one)) for one in skills))
+    return made
+
+
+def ranked_slugs(found: list[RankedSkill]) -> list[str]:
+    return [one.slug for one in found]
+
 
 TABLES = skill_document("csv-to-excel", "Convert comma separated files into spreadsheets")
 DATES = skill_document("date-parsing", "Read dates in any notation")
