@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from ..errors import Conflict
 from ..named_tuple import NamedTuple
 from ..repo import working_copy
-from ..repo.find_skill import Skills
-from ..repo.log_entry import decode_log_entry
 from ..repo.session import BrainState, Session, head_ref
 from ..results import Notice, Recorded
 from ..trust import POLICY_PATH
@@ -56,8 +54,12 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
     if not session.has_folder:
         return FoundEdits(None, [])
     head = session.at()
-    found = Skills(head).find_or_none(skill) if skill else None
-    place = (found.folder or found.path).rstrip("/") if found else ""
+    place = ""
+    if skill:
+        from ..repo.find_skill import Skills
+
+        found = Skills(head).find_or_none(skill)
+        place = (found.folder or found.path).rstrip("/") if found else ""
     notices: list[Notice] = []
     if place:
         if not _has_edits(head, place):
@@ -126,6 +128,8 @@ def name_recorded_first(session: Session) -> str:
     Without it, the message that a person has for their edits would be lost once a command
     had recorded these. "" if the last operation recorded something else.
     """
+    from ..repo.log_entry import decode_log_entry
+
     ref, head = head_ref(session.current_branch()), session.head()
     named: list[str] = []
     for row in session.reader.stream_operations():

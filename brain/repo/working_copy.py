@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..digest import NO_DIGEST, blob_id, stream_blob_id
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
-from ..folder import handles, read, write
+from ..folder import handles, read
 from ..folder.handles import FolderHandles, open_root
 from ..folder.read import CandidateFile
 from ..objects.bundle import Edits
@@ -21,7 +21,6 @@ from ..results import Notice
 from ..store.rows import LARGE_BLOB_BYTES
 from ..store.writer import StoreTransaction
 from ..util.progress import Progress, no_progress
-from . import derive, lineage_cache
 from .derived_db import STAT_CACHE_PREFIX
 from .session import BrainState, Session
 
@@ -383,6 +382,8 @@ def write_files(
     `contents` has blobs in memory; the others are read from the store. `fingerprints` gets those
     of what was written, as far as a scan may trust them.
     """
+    from ..folder import write
+
     root = root or session.root
     for path, entry in writes.items():
         if entry is None:
@@ -434,6 +435,8 @@ class BlobBatch:
 
     def add(self, path: str, content: bytes) -> bytes:
         """Add the content of the file at the full `path`; return its blob id."""
+        from . import derive, lineage_cache  # which what only compares the folder does not need
+
         blob = blob_id(content)
         self.blobs.append((blob, content))
         self._size += len(content)
@@ -447,6 +450,8 @@ class BlobBatch:
 
     def store(self, tx: StoreTransaction) -> None:
         """Put the blobs into the store and the cards into the cache, and start anew."""
+        from . import lineage_cache
+
         tx.put_blobs(self.blobs)
         lineage_cache.stage_cards(self._session, self.cards)
         self.blobs, self.cards, self._size = [], [], 0
