@@ -463,11 +463,11 @@ class StateMerge:
             if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
                 continue
             rows = [
-                (row.version, find_sides(row.snapshot))
+                (row, find_sides(row.snapshot))
                 for row in lineage_cache.read_skill_rows(self._session, path)
             ]
             holder, other = (0, 1) if is_in_ours else (1, 0)
-            foreign = [version for version, sides in rows if sides[other] and not sides[holder]]
+            foreign = [row for row, sides in rows if sides[other] and not sides[holder]]
             if not foreign:
                 continue
             made = self.new_blobs.get(entry.blob)
@@ -475,10 +475,14 @@ class StateMerge:
                 stated = lineage_cache.load_cards(self._session, [entry.blob])[entry.blob].version
             else:
                 stated = read_skill_metadata(made, "").version
-            if all(skill_version.compare_versions(version, stated) <= 0 for version in foreign):
+            if not any(
+                (order := skill_version.compare_versions(row.version, stated)) > 0
+                or (order == 0 and row.change != derive.REMOVED)  # another text of that version
+                for row in foreign
+            ):
                 continue
             greatest = skill_version.greatest_version(
-                [stated, *(version for version, sides in rows if any(sides))]
+                [stated, *(row.version for row, sides in rows if any(sides))]
             )
             new_version = skill_version.next_version(greatest)
             slug = derive.slug_from_full_path(path)

@@ -10,6 +10,9 @@ from tests.support.refusals import raises_code
 Change = Callable[[Brain], object]
 
 
+SKILL = "skills/oracle/SKILL.md"
+
+
 @pytest.fixture
 def brain(tmp_path):
     made = Brain.init(tmp_path / "agent", author="tester")
@@ -195,6 +198,33 @@ def test_a_link_in_place_of_the_folder_of_conflicts_goes_and_what_it_leads_to_st
     brain.merge.abort()
     assert not folder.is_symlink()
     assert (outside / "prompts/system.md").read_text() == "hidden\n"
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_version_that_the_side_which_removed_a_skill_had_used_is_not_used_again(brain, swap):
+    def removed(b: Brain) -> None:
+        b.skills.upsert("Oracle", "Another.\n")
+        b.skills.delete("oracle")
+
+    def kept(b: Brain) -> None:
+        b.skills.upsert("Oracle", "Theirs.\n")
+
+    diverge(brain, *((kept, removed) if swap else (removed, kept)))
+    done = brain.merge.start("idea", "ours" if swap else "theirs")
+    sides = (2, "") if swap else ("", 2)
+    assert [tuple(skill) for skill in done.skills] == [("oracle", *sides, 3)]
+    assert brain.skills.view("oracle").version == 3
+    assert brain.verify(deep=True).ok
+
+
+def test_a_skill_that_one_side_only_removed_keeps_its_version(brain):
+    diverge(
+        brain,
+        lambda b: b.skills.delete("oracle"),
+        lambda b: write(b, SKILL, read(b, SKILL).replace("Two.", "Two!")),
+    )
+    assert brain.merge.start("idea", "theirs").skills == []
+    assert brain.skills.view("oracle").version == 1
 
 
 def test_an_edited_skill_still_gets_the_version_of_the_merge(brain):
