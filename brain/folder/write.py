@@ -15,7 +15,7 @@ import re
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from ..errors import BrainError, Conflict, InvalidInput
 from ..objects import paths
@@ -59,8 +59,7 @@ class StagedWriter:
         self._hidden_until: list[tuple[list[str], int]] = []
 
     def write(self, path: str, kind: int, content: WriteContent) -> None:
-        """Write a file, at once or into the staging folder."""
-        paths.check_path(path)
+        """Write a file of a checked path, under another name or into the staging folder."""
         folder, _, name = path.rpartition("/")
         if folder != self._last_folder[0]:
             self._last_folder = (folder, self._needs_staging(folder))
@@ -71,7 +70,9 @@ class StagedWriter:
                 return
             temporary = temporary_name()
             self._waiting.append((path, temporary))
-            create_temporary(self._existing_folders, path, kind, content, temporary)
+            folder_fd = self._existing_folders.open(folder, make=True)
+            permissions = _permissions_in_place(folder_fd, name, kind)
+            create_file(folder_fd, temporary, path, kind, content, permissions)
         except OSError as error:
             raise write_error(path, error) from error
         self._waiting_bytes += len(content) if isinstance(content, bytes) else _MAX_WAITING_BYTES
@@ -192,6 +193,7 @@ def write_working_files(
         bulk = StagedWriter(root_fd)
         try:
             for number, item in enumerate(items, 1):
+                paths.check_path(item[0])
                 bulk.write(*item)
                 if progress and not number % _PROGRESS_INTERVAL:
                     progress("writing", number, 0)
@@ -236,28 +238,9 @@ def replace_file(folders: FolderHandles, path: str, kind: int, content: WriteCon
     A file in place of a file keeps its permissions, except that `kind` decides whether it can
     be executed. Raises `BrainError` as `write_error`, and `InvalidInput` (`link_outside`).
     """
-    temporary = temporary_name()
-    try:
-        folder_fd = folders.open(path.rpartition("/")[0], make=True)
-        try:
-            create_temporary(folders, path, kind, content, temporary)
-            _rename(folder_fd, temporary, path.rpartition("/")[2])
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=folder_fd)
-            raise
-    except OSError as error:
-        raise write_error(path, error) from error
-
-
-def create_temporary(
-    folders: FolderHandles, path: str, kind: int, content: WriteContent, temporary: str
-) -> None:
-    """Write a new file called `temporary` that is to replace the one at `path`."""
-    folder, _, name = path.rpartition("/")
-    folder_fd = folders.open(folder, make=True)
-    permissions = _permissions_in_place(folder_fd, name, kind)
-    create_file(folder_fd, temporary, path, kind, content, permissions)
+    with closing(StagedWriter(folders.root_fd)) as writer:
+        writer.write(path, kind, content)
+        writer.publish()
 
 
 def create_file(

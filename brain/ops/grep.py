@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
 from ..merging import lines
@@ -14,14 +15,14 @@ from ..objects.tree_node import LINK, TreeEntry
 from ..repo.session import Session
 from ..results import GrepMatch
 
+if TYPE_CHECKING:
+    import regex
+
 MAX_PATTERN_CHARS = 4096
 MAX_SEARCHED_BYTES = 32 << 20
 """The largest file that is searched; a larger one is passed over, as a binary one is."""
 SECONDS_PER_FILE = 2.0
 """How long a pattern may take for one file. Some take time exponential in the length of a line."""
-
-MatchLine = Callable[[str, float], object]
-"""Searches a line until a time of the monotonic clock; raises `TimeoutError` after that."""
 
 
 def grep(
@@ -38,17 +39,17 @@ def grep(
     With `fixed`, `pattern` is plain text; with `paths`, only files at or below them are
     searched. Raises `InvalidInput`: `bad_pattern`, or `slow_pattern` if a file takes too long.
     """
-    match_line = _compile_pattern(pattern, ignore_case, fixed)
+    compiled = _compile_pattern(pattern, ignore_case, fixed)
     entries = [
         entry
         for entry in session.at(rev).walk()
         if entry.kind != LINK and entry.size <= MAX_SEARCHED_BYTES
         if not paths or is_at_or_below(entry.path, paths)
     ]
-    return _search_entries(session, entries, match_line)
+    return _search_entries(session, entries, compiled)
 
 
-def _compile_pattern(pattern: str, ignore_case: bool, fixed: bool) -> MatchLine:
+def _compile_pattern(pattern: str, ignore_case: bool, fixed: bool) -> regex.Pattern[str]:
     """Compile with the module `regex`: unlike `re`, it stops at a time limit in any thread."""
     import regex
 
@@ -62,7 +63,7 @@ def _compile_pattern(pattern: str, ignore_case: bool, fixed: bool) -> MatchLine:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of syntax that may change its meaning one day
-            compiled = regex.compile(text, regex.IGNORECASE if ignore_case else 0)
+            return regex.compile(text, regex.IGNORECASE if ignore_case else 0)
     except (regex.error, OverflowError, RecursionError) as error:
         raise InvalidInput(
             f"the pattern is not a regular expression: {error!s}",
@@ -70,17 +71,9 @@ def _compile_pattern(pattern: str, ignore_case: bool, fixed: bool) -> MatchLine:
             hint="search for plain text with -F",
         ) from None
 
-    def match_line(line: str, deadline: float) -> object:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return compiled.search(line, timeout=left)
-
-    return match_line
-
 
 def _search_entries(
-    session: Session, entries: list[TreeEntry], match_line: MatchLine
+    session: Session, entries: list[TreeEntry], pattern: regex.Pattern[str]
 ) -> Iterator[GrepMatch]:
     redacted = session.reader.find_redactions([entry.blob for entry in entries])
     for entry in entries:
@@ -93,7 +86,7 @@ def _search_entries(
         try:
             for number, line in enumerate(io.StringIO(content.decode(), newline="\n"), 1):
                 text = line.removesuffix("\n").removesuffix("\r")
-                if match_line(text, deadline):
+                if pattern.search(text, timeout=max(deadline - time.monotonic(), 0.0)):
                     yield GrepMatch(entry.path, number, text)
                     deadline = max(deadline, time.monotonic() + SECONDS_PER_FILE)
         except TimeoutError:
