@@ -361,11 +361,8 @@ class Scan:
         if file is None:
             return
         with open_root(root) as root_fd, suppress(OSError):
-            cache = self.next_cache(bundle, proven, self._start_time(root_fd), kept)
-            if written:
-                cache = cache.with_changes(bundle, 0, written)
-                modes = (handles.fingerprint_mode(known) for _, known in cache.entries())
-                cache.files = sum(not stat.S_ISDIR(mode) for mode in modes)
+            moment = self._start_time(root_fd)
+            cache = self.next_cache(bundle, proven, moment, kept, written or {})
             write_atomic(file, cache.encode(), durable=False)
 
     def _start_time(self, root_fd: int) -> int:
@@ -392,7 +389,12 @@ class Scan:
                     os.unlink(name, dir_fd=folder_fd)
 
     def next_cache(
-        self, bundle: bytes, proven: Mapping[str, bytes], moment: int, kept: Collection[str]
+        self,
+        bundle: bytes,
+        proven: Mapping[str, bytes],
+        moment: int,
+        kept: Collection[str],
+        written: Mapping[str, bytes | None] | None = None,
     ) -> StatCache:
         """Return the next cache; the scan began at `moment`, by the clock of the file system.
 
@@ -419,8 +421,15 @@ class Scan:
                 known or candidate.fingerprint, bool(known)
             )
         changes.update((path, changes.get(path) or handles.UNREAD_FILE) for path in kept)
-        files = self.files + (0 if self.cache.paths else len(kept))
-        return self.cache.with_changes(bundle, files, changes)
+        if not written:
+            files = self.files + (0 if self.cache.paths else len(kept))
+            return self.cache.with_changes(bundle, files, changes)
+        changes.update(written)
+        cache = self.cache.with_changes(bundle, 0, changes)
+        # The third last byte of a fingerprint has the type within the mode.
+        types = cache.fingerprints[handles.FINGERPRINT_BYTES - 3 :: handles.FINGERPRINT_BYTES]
+        cache.files = sum(stat.S_IFMT(kind << 8) != stat.S_IFDIR for kind in types)
+        return cache
 
 
 def _crosses_device_error(path: str) -> InvalidInput:

@@ -13,9 +13,11 @@ import errno
 import os
 import re
 import stat
+import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
+from functools import partial
 
 from ..errors import BrainError, Conflict, InvalidInput
 from ..objects import paths
@@ -43,9 +45,16 @@ _MAX_WAITING, _MAX_WAITING_BYTES = 4096, 64 << 20
 
 
 class StagedWriter:
-    """Writes files, those of new folders into a staging folder until they are published."""
+    """Writes files, those of new folders into a staging folder until they are published.
 
-    def __init__(self, root_fd: int) -> None:
+    `fingerprints`, if it is given, gets those of the files that were published, and of new
+    folders. A scan may trust the fingerprint of a file whose last change was over, by a tick of
+    the file system's clock, before anybody could see it under its name: a later change gives it
+    another time. The others, those that were written right before they were published, get a
+    fingerprint that no file has, so that the next scan reads them.
+    """
+
+    def __init__(self, root_fd: int, fingerprints: dict[str, bytes] | None = None) -> None:
         self._root_fd = root_fd
         self._existing_folders = FolderHandles(root_fd)
         self._staging_name = ""
@@ -56,6 +65,7 @@ class StagedWriter:
         self._staged: list[str] = []
         self._waiting: deque[tuple[str, str]] = deque()
         self._waiting_bytes = 0
+        self._fingerprints = fingerprints
         self._hidden_until: list[tuple[list[str], int]] = []
 
     def write(self, path: str, kind: int, content: WriteContent) -> None:
@@ -80,10 +90,11 @@ class StagedWriter:
             self._rename_waiting()
 
     def _rename_waiting(self) -> None:
-        path, temporary = self._waiting[-1]
-        folder_fd = self._existing_folders.open(path.rpartition("/")[0])
-        moment = os.lstat(temporary, dir_fd=folder_fd).st_mtime_ns
-        self._hidden_until.append(([path for path, _ in self._waiting], moment))
+        if self._fingerprints is not None:
+            path, temporary = self._waiting[-1]
+            folder_fd = self._existing_folders.open(path.rpartition("/")[0])
+            moment = os.lstat(temporary, dir_fd=folder_fd).st_mtime_ns
+            self._hidden_until.append(([path for path, _ in self._waiting], moment))
         self._waiting_bytes = 0
         while self._waiting:
             path, temporary = self._waiting[0]
@@ -98,10 +109,13 @@ class StagedWriter:
         """Give the files that wait their names, and move the new folders into place."""
         if self._waiting:
             self._rename_waiting()
-        if self._staged:
+        if self._staged and self._fingerprints is not None:
             last = os.lstat(self._staged[-1], dir_fd=self._open_staging().root_fd)
-            folders = {above for path in self._staged for above in paths.folders_above(path)}
-            new = folders.difference(*map(paths.folders_above, self._new_folders))
+            new: set[str] = set()
+            old = {above for folder in self._new_folders for above in paths.folders_above(folder)}
+            for path in self._staged:
+                while (path := path.rpartition("/")[0]) and path not in new and path not in old:
+                    new.add(path)
             self._hidden_until.append(([*self._staged, *new], last.st_mtime_ns))
         for folder in sorted(self._new_folders):
             above, _, name = folder.rpartition("/")
@@ -111,24 +125,20 @@ class StagedWriter:
                 os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             except OSError as error:
                 raise write_error(folder, error) from error
+        if self._fingerprints is not None:
+            self._note_fingerprints(self._fingerprints)
 
-    def add_fingerprints(self, out: dict[str, bytes]) -> None:
-        """Add the fingerprints of the files that were published, and of new folders, to `out`.
-
-        A scan may trust the fingerprint of a file whose last change was over, by a tick of the
-        file system's clock, before anybody could see it under its name: a change of it
-        later gives it another time. The others, those that were written right before they were
-        published, get a fingerprint that no file has, so that the next scan reads them.
-        """
+    def _note_fingerprints(self, out: dict[str, bytes]) -> None:
+        lstat, stat_fields = partial(os.lstat, dir_fd=self._root_fd), handles.stat_fields
         for every, moment in self._hidden_until:
             for path in every:
                 try:
-                    st = os.lstat(path, dir_fd=self._root_fd)
-                except OSError:  # it is gone already
+                    fields = stat_fields(lstat(path))
+                    found = handles.pack_fingerprint(*fields)
+                except (OSError, struct.error):  # it is gone already, or of a strange time
                     out[path] = handles.UNREAD_FILE
                     continue
-                found = handles.fingerprint_of(st)
-                is_open = handles.is_after(st.st_mtime_ns, moment)
+                is_open = handles.is_after(fields[0], moment)
                 out[path] = handles.unmatchable_fingerprint(found) if is_open else found
 
     def close(self) -> None:
@@ -179,7 +189,7 @@ def write_working_files(
 ) -> None:
     """Write files and links at different paths, and create missing folders.
 
-    `fingerprints` gets those of what was written, as `StagedWriter.add_fingerprints`.
+    `fingerprints` gets those of what was written, as of a `StagedWriter`.
 
 
     The order of paths is the fastest. A file or link that is there, even if read-only, is
@@ -190,7 +200,7 @@ def write_working_files(
     and `BrainError` (`unwritable`).
     """
     with open_root(root) as root_fd:
-        bulk = StagedWriter(root_fd)
+        bulk = StagedWriter(root_fd, fingerprints)
         try:
             for number, item in enumerate(items, 1):
                 paths.check_path(item[0])
@@ -198,8 +208,6 @@ def write_working_files(
                 if progress and not number % _PROGRESS_INTERVAL:
                     progress("writing", number, 0)
             bulk.publish()
-            if fingerprints is not None:
-                bulk.add_fingerprints(fingerprints)
         finally:
             bulk.close()
 

@@ -31,11 +31,12 @@ def restore(
     wanted = [check_path(path.rstrip("/")) for path in paths]
     with lock_for_writing(session):
         source_id = session.resolve(rev)
-        target = _select_entries(session.state_of(source_id), wanted)
+        source = session.state_of(source_id)
+        target = _select_entries(source, wanted)
         folder_scan = working_copy.scan_folder(session, report)
         description = f"restore {source_id.hex()[:12]}"
         with write_transaction(session, "restore", description, report) as txn:
-            head = _select_entries(txn.state, wanted)
+            head = target if txn.state == source else _select_entries(txn.state, wanted)
             _refuse_unknown_paths(wanted, target, head)
             known = {*head, *target}
             stored = folder_scan.read(txn.store_tx, txn.state, among=known)

@@ -81,21 +81,25 @@ class FolderScan:
         for place in self._only or ():
             now.update(dict.fromkeys(entry.path for entry in target.walk_below(place)))
         now.update((entry.path, entry) for entry in (self.read() if entries is None else entries))
+        moved: Edits = {}
         if self._only is None:
             now.update(dict.fromkeys(self.scan.removed))
             for path, cached, _ in self.base_state.diff(target):
-                now.setdefault(path, cached)
+                if path not in now:
+                    moved[path] = cached
         else:  # a folder above may have been a file
             for path in [path for path, entry in now.items() if entry]:
                 now.update((folder, None) for folder in folders_above(path) if folder not in now)
+        if target.sections:
+            now = drop_unchanged_edits(target, now)
+        else:
+            for path in [path for path, entry in now.items() if entry is None]:
+                del now[path]
+        now.update(moved)  # not looked up again: these differ
         if self.scan.skipped:
             for path in [path for path in now if is_below(path, self.scan.skipped)]:
                 del now[path]
-        if not target.sections:
-            for path in [path for path, entry in now.items() if entry is None]:
-                del now[path]
-            return now
-        return drop_unchanged_edits(target, now)
+        return now
 
     def save(self, state: BrainState, written: Mapping[str, bytes | None] | None = None) -> None:
         """Keep the stats for the next scan; the folder is now as in `state`.
