@@ -226,13 +226,13 @@ def test_files_that_were_only_touched_are_read_once(agent, cli, monkeypatch):
     for file in agent.rglob("*.md"):
         os.utime(file, (1_000_000_000, 1_000_000_000))
     read: list[list[CandidateFile]] = []
-    real = working_copy.hash_files
+    real = working_copy.read_files
 
-    def hash_files(session, candidates, *rest):
+    def read_files(session, candidates, *rest):
         read.append(candidates)
         return real(session, candidates, *rest)
 
-    monkeypatch.setattr(working_copy, "hash_files", hash_files)
+    monkeypatch.setattr(working_copy, "read_files", read_files)
     later = time.time_ns() + 10**12  # else the changes are too young to be relied upon
     monkeypatch.setattr("brain.folder.scan.Scan._start_time", lambda *_: later)
     cli("index")
