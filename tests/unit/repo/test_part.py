@@ -57,12 +57,6 @@ def sample(locked):
     return SamplePart(locked)
 
 
-def test_an_operation_gets_the_session_and_its_arguments(sample):
-    assert sample.describe("a", 2) == ("the session", "a", 2, ())
-    assert sample.describe(name="a", paths=["b"]) == ("the session", "a", None, ["b"])
-    assert sample.describe is sample.describe, "bound once"
-
-
 def test_an_operation_of_the_class_takes_the_part_first(sample):
     assert SamplePart.describe(sample, "a", 2) == ("the session", "a", 2, ())
     assert "describe" not in vars(sample), "a replaced operation of the class is not passed over"
@@ -75,23 +69,6 @@ def test_an_unknown_or_a_missing_argument_raises_at_once(sample):
         sample.describe()
     with pytest.raises(TypeError, match="bend"):
         sample.count(bend=1)
-
-
-@pytest.mark.parametrize(
-    ("args", "kwargs", "hint"),
-    [
-        ((1,), {}, "name: str, not int"),
-        ((None,), {}, "name: str, not NoneType"),
-        (("a", "3"), {}, "limit: int | None, not str"),
-        (("a",), {"limit": 2.5}, "limit: int | None, not float"),
-        (("a",), {"paths": "skills"}, "paths: Sequence[str], not str"),
-        (("a",), {"paths": 7}, "paths: Sequence[str], not int"),
-    ],
-)
-def test_an_argument_of_a_wrong_type_raises_the_error_of_the_library(sample, args, kwargs, hint):
-    with raises_code("bad_argument_type", InvalidInput) as error:
-        sample.describe(*args, **kwargs)
-    assert error.value.hint == hint
 
 
 def test_a_stream_lets_other_threads_in_between_two_items(sample, locked):
