@@ -152,6 +152,14 @@ def test_what_was_changed_by_hand_in_either_is_recorded_first(two):
     assert two.status().clean
 
 
+def test_a_file_that_no_brain_can_hold_is_refused_before_anything_is_merged(two):
+    write_file(two, "skills/excel-from-csv/bad\\name.md", "x")
+    head = two.head
+    with raises_code("bad_path", InvalidInput):
+        two.skills.merge("csv-to-excel", "excel-from-csv")
+    assert two.head == head
+
+
 def test_a_given_text_is_the_text_of_both(two):
     two.skills.merge("csv-to-excel", "excel-from-csv", description="Tables", body="All of it.\n")
     assert body(two) == "All of it.\n"
