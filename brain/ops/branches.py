@@ -108,7 +108,7 @@ def _create_ref(session: Session, kind: str, name: str, rev: str) -> bytes:
 
 
 def delete_branch(session: Session, name: str) -> Branch:
-    """Delete a branch that is merged into another one.
+    """Delete a branch that is merged into another one, or held by a tag.
 
     Raises `NotFound` (`no_branch`), or `Conflict` (`current_branch`, `not_merged`).
     """

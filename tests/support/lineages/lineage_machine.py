@@ -195,10 +195,11 @@ class LineageMachine(BrainWithModel):
 
     @rule(name=branch_names)
     def delete_branch(self, name: str) -> None:
-        """Remove a branch, if another one holds its work."""
+        """Remove a branch, if another one or a tag holds its work."""
         model = self.model
         at = model.heads.get(name, "")
         others = [head for other, head in model.heads.items() if other != name]
+        others += model.tags.values()
         held = any(at in model.ancestors(head) for head in others)
         if not at or name == model.branch or not held:
             code = "no_branch" if not at else "not_merged"
