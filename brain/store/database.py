@@ -104,8 +104,7 @@ def open_file(
         _check_content(db, path, format)
         if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
             _switch_to_wal(db, timeout)
-        if format.synchronous != "FULL":
-            db.execute(f"PRAGMA synchronous={format.synchronous}")
+        db.execute(f"PRAGMA synchronous={format.synchronous}")
         if not format.is_disposable:
             db.watch_files(path)
     except BaseException:

@@ -1,11 +1,13 @@
 """What every store promises."""
 
 import io
+import random
 
 import pytest
 
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
+from brain.store import large_blobs
 from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite
 from brain.store.writer import Store, create_store
 from tests.support.blob_checks import check_all_blobs
@@ -402,3 +404,20 @@ def test_a_new_store_is_empty_and_sound(store):
 def test_closing_twice_does_no_harm(store):
     store.close()
     store.close()
+
+
+def test_each_byte_of_an_append_is_read_once(store, monkeypatch):
+    monkeypatch.setattr(large_blobs, "READ_WINDOW_BYTES", 1000)
+    content = random.Random(4).randbytes(LARGE_BLOB_BYTES + 5)
+    read = []
+
+    class Counted(io.BytesIO):
+        def readinto(self, buffer):
+            read.append(super().readinto(buffer))
+            return read[-1]
+
+    with store.transaction() as tx:
+        base = tx.put_blob(content)
+        grown = tx.put_blob_stream(Counted(content + b"more"), len(content) + 4, base)
+    assert store.read_blob(grown) == content + b"more"
+    assert sum(read) == len(content) + 4

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.digest import blob_id
-from brain.store import large_blobs
 from brain.store.blobs import CODEC_CHUNK_LIST, SMALL_CHUNK_BYTES
 from brain.store.large_blobs import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
 from brain.store.rows import LARGE_BLOB_BYTES
@@ -227,20 +226,3 @@ def test_a_large_file_is_never_held_in_memory(tmp_path, project):
         check=True,
     )
     assert int(done.stdout) < 60 << 10  # KiB at the peak, of this program alone
-
-
-def test_each_byte_of_an_append_is_read_once(disk, monkeypatch):
-    monkeypatch.setattr(large_blobs, "READ_WINDOW_BYTES", 1000)
-    content = random.Random(4).randbytes(LARGE_BLOB_BYTES + 5)
-    read = []
-
-    class Counted(io.BytesIO):
-        def readinto(self, buffer):
-            read.append(super().readinto(buffer))
-            return read[-1]
-
-    with disk.transaction() as tx:
-        base = tx.put_blob(content)
-        grown = tx.put_blob_stream(Counted(content + b"more"), len(content) + 4, base)
-    assert disk.read_blob(grown) == content + b"more"
-    assert sum(read) == len(content) + 4
