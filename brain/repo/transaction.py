@@ -32,7 +32,6 @@ from ..store.writer import StoreTransaction, writable, writer_lock
 from ..util.progress import Progress, no_progress
 from . import head_index, lineage_cache, working_copy
 from .current_run import current_draft
-from .log_entry import check_against_head, decode_log_entry
 from .session import BrainState, Session, head_ref, validate_text
 from .working_copy import NO_CONTENTS
 
@@ -420,6 +419,8 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
 
     Raises `StoreError` (`foreign_pending`) if a row disagrees with the head.
     """
+    from .log_entry import check_against_head  # only a kill leaves pending writes
+
     writes, not_in_head = check_against_head(session, rows)
     if not_in_head:
         raise StoreError(
@@ -438,6 +439,8 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
     Left out are files that were edited since, names that this file system cannot hold, and
     rows that disagree with the head.
     """
+    from .log_entry import check_against_head
+
     writes, _ = check_against_head(session, rows)
     try:
         return _select_untouched(session, writes)
@@ -471,6 +474,8 @@ def _load_bundles_of_last_operation(session: Session) -> list[BrainState]:
 
     A file with its content of one of them was not edited, whatever became of its times and rights.
     """
+    from .log_entry import decode_log_entry
+
     for row in session.reader.stream_operations():
         logged = decode_log_entry(row)
         moves = (move for _, *move in logged.refs)
@@ -508,6 +513,8 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
 
     Repairs a brain whose writers all fail at one file that cannot be written.
     """
+    from .log_entry import check_against_head
+
     rows, damaged = session.store.inspect_pending_writes()
     yield from (("", reason) for reason in damaged)
     writes, not_in_head = check_against_head(session, rows)
