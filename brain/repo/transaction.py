@@ -92,15 +92,14 @@ class WriteTransaction:
         session, before = self.session, self.state
         after = before.edit(edits)
         require_portable(session.reader, before, after, edits)
+        change = before, after, edits, operation
         draft = None if is_external or receipt != NO_DIGEST else self.receipt_draft
         if not isinstance(receipt, bytes):
             from .read_receipts import extend_receipt
 
-            text = extend_receipt(receipt, before, after, edits, operation)
-            receipt = self.store_tx.put_blob(text)
+            receipt = self.store_tx.put_blob(extend_receipt(receipt, *change))
         elif draft is not None:
-            text = draft.encode_receipt(before, after, edits, operation)
-            receipt = self.store_tx.put_blob(text)
+            receipt = self.store_tx.put_blob(draft.encode_receipt(*change))
         bundle_id = self.store_state(after)
         message = self.mask_secrets(message)
         parent = session.load_snapshot(self.head)
@@ -255,10 +254,9 @@ def write_transaction(
     with store_transaction(session, expected_bytes) as tx:
         txn = WriteTransaction(session, tx)
         yield txn
-        logged_description = (
-            txn.mask_secrets(description) if kind in _KINDS_WITH_MESSAGE else description
-        )
-        _update_ref_and_log(txn, kind, logged_description)
+        if kind in _KINDS_WITH_MESSAGE:
+            description = txn.mask_secrets(description)
+        _update_ref_and_log(txn, kind, description)
     if txn.receipt_draft is not None:
         txn.receipt_draft.mark_durable()
     apply_pending_writes(session, txn.writes, progress, txn.contents, txn.fingerprints)
@@ -364,9 +362,12 @@ def add_pending_writes(
             handles.check_link_inside(path, session.reader.read_blob(entry.blob, entry.size))
     # 3. No file comes below a link, or below a file that these writes do not remove.
     with open_root(session.root) as root_fd, closing(FolderHandles(root_fd)) as folders:
+        below_missing = "\0"
         for place in sorted({path.rpartition("/")[0] for path in added}):
-            if not working_copy.is_below(place, writes):
-                folders.find_missing_folder(place)
+            if place.startswith(below_missing) or working_copy.is_below(place, writes):
+                continue
+            missing = folders.find_missing_folder(place)
+            below_missing = f"{missing}/" if missing else "\0"
     tx.add_pending_writes(
         [
             PendingWrite(

@@ -84,9 +84,8 @@ class FolderScan:
         moved: Edits = {}
         if self._only is None:
             now.update(dict.fromkeys(self.scan.removed))
-            for path, cached, _ in self.base_state.diff(target):
-                if path not in now:
-                    moved[path] = cached
+            differing = self.base_state.diff(target)
+            moved = {path: cached for path, cached, _ in differing if path not in now}
         else:  # a folder above may have been a file
             for path in [path for path, entry in now.items() if entry]:
                 now.update((folder, None) for folder in folders_above(path) if folder not in now)
