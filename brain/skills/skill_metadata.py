@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .. import limits
 from ..errors import FormatError, InvalidInput
 from ..named_tuple import NamedTuple
@@ -9,11 +11,18 @@ from ..util.text import lazy_pattern
 from . import document_parts, skill_version
 from .frontmatter import NULL_KIND, TEXT_KIND, FrontMatter, parse_front_matter
 from .visible_text import fold_to_line
+from .yaml_scalar import AMBIGUOUS_WORDS
 
 MAX_SUMMARY_CHARS = 120
 """Characters of the first line of a body that serve as a description."""
 
 _CLOSING = b"\n---\n"
+_PLAIN = rb"[A-Za-z][!-\"$-9;-~]*(?: [!-\"$-9;-~]+)*"
+_ORDINARY_HEAD = re.compile(
+    rb"---\nname: ([A-Za-z][0-9A-Za-z-]*)\ndescription: (%b)\n"
+    rb"(?:metadata:\n  )?version: (\"?)([1-9][0-9]{0,8})\3\n---\n" % _PLAIN
+)
+"""A head as an upsert writes it: read in a fifth of the time, which a first snapshot feels."""
 _HEADING_MARK = lazy_pattern(r"#{1,6}[ \t]+")
 
 
@@ -39,6 +48,19 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     description it has the field `summary`, else the first line of the body with text, and the
     flag `no_description`.
     """
+    ordinary = _ORDINARY_HEAD.match(content)
+    if ordinary:
+        name, description, _, number = (text.decode() for text in ordinary.groups())
+        if (
+            len(name) <= limits.MAX_SKILL_NAME_CHARS
+            and len(description) <= limits.MAX_DESCRIPTION_CHARS
+            and AMBIGUOUS_WORDS.isdisjoint((name, description))
+        ):
+            return SkillMetadata(name, description, number, "")
+    return _read_any_metadata(content, fallback_name)
+
+
+def _read_any_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     end = len(content)
     if content.startswith(b"---\n"):  # whatever the body holds, the head can be read
         closing = content.find(_CLOSING, 3, limits.MAX_FRONT_MATTER_BYTES)

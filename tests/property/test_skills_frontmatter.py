@@ -284,6 +284,17 @@ def test_a_card_can_be_read_of_anything(noise, head):
         assert "\n" not in card.name + card.description
 
 
+@given(values, values, values, st.sampled_from(["", "metadata:\n  "]))
+@example("a-b", "Plain words, of a skill.", '"7"', "metadata:\n  ")
+@example("no", "yes", "1", "")
+@example("a", "b  c", "1", "")
+@example("a", "b", '"1', "")
+def test_a_comment_in_a_head_changes_nothing_in_its_card(name, description, version, place):
+    head = f"---\nname: {name}\ndescription: {description}\n{place}version: {version}\n"
+    plain, commented = f"{head}---\nText.\n".encode(), f"{head}# c\n---\nText.\n".encode()
+    assert read_skill_metadata(plain, "x") == read_skill_metadata(commented, "x")
+
+
 @given(st.text(max_size=40))
 def test_written_text_is_read_back_as_the_same_text(value):
     try:
