@@ -13,7 +13,7 @@ CommandTable = dict[str, dict[str, tuple[str, str]]]
 ROOT_COMMANDS: CommandTable = {
     "Record": {
         "init": ("record", "Turn a folder into a brain."),
-        "status": ("record", "Show what changed since the last snapshot."),
+        "status": ("record", "Show what changed, and what waits for you."),
         "snapshot": ("record", "Record the folder as it is."),
         "watch": ("record", "Record changes as they happen."),
         "skill": ("", "Write, read and check skills."),

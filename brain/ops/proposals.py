@@ -99,12 +99,13 @@ def open_proposal(
 
 def list_proposals(session: Session) -> list[Proposal]:
     """Return the proposals with changes that the current branch lacks, by name."""
-    current = session.current_branch()
-    return [
-        _describe_proposal(session, name, tip)
-        for name, tip in list_open_tips(session).items()
-        if PROPOSAL_BRANCH_PREFIX + name != current
-    ]
+    return [_describe_proposal(session, *one) for one in list_reviewable_tips(session).items()]
+
+
+def list_reviewable_tips(session: Session) -> dict[str, bytes]:
+    """Return the open tips by name, without that of the current branch."""
+    current = session.current_branch().removeprefix(PROPOSAL_BRANCH_PREFIX)
+    return {name: tip for name, tip in list_open_tips(session).items() if name != current}
 
 
 def list_open_tips(session: Session) -> dict[str, bytes]:

@@ -6,11 +6,11 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 
 from .. import limits
-from ..errors import BrainError, NotFound, error_from_os, printable_text
+from ..errors import BrainError, InvalidInput, NotFound, error_from_os, printable_text
 from ..folder.handles import lstat_or_none
 from ..folder.read import read_bounded_file
 from ..objects.bundle import Edits
@@ -18,18 +18,31 @@ from ..objects.operation import SnapshotOperation
 from ..objects.paths import check_path
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache, working_copy
+from ..repo.derived_db import PROVISIONAL_KEY, CacheUnusable
 from ..repo.log_entry import load_merge_state
 from ..repo.manifest import MANIFEST_PATH, find_manifest_problems
-from ..repo.session import BrainState, Session
+from ..repo.session import BrainState, Session, head_ref
 from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..results import LeftOutSkills, Notice, Recorded, SkillSurvey, Status, Uncovered, Verified
+from ..results import (
+    LeftOutSkills,
+    MergeConflict,
+    Notice,
+    Recorded,
+    SkillSurvey,
+    Status,
+    Uncovered,
+    Verified,
+    Waiting,
+)
 from ..skills import SKILLS_SECTION, skill_layout
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
+from ..trust import POLICY_PATH
 from ..util.progress import Progress, no_progress
 from .manual_edits import AUTOMATIC, compare_folder, drop_redacted, name_recorded_first
 
 _SNAPSHOT = ("snapshot",)
+_PROPOSAL_REFS = head_ref("proposed/")
 _MAX_NAMED_UNCOVERED = 100
 UNWRITTEN_CODE = "unwritten"
 """The code of the notice about a file that is recorded but not yet written."""
@@ -69,6 +82,7 @@ def status(session: Session, progress: Progress | None = None, *, strict: bool =
     changed = sorted(path for path in edits if path not in pending)
     unwritten = "recorded, but not yet written; the next writing command writes it"
     merging = load_merge_state(session)
+    conflicts = merge_state.describe_conflicts(session, merging.rows) if merging else []
     return Status(
         brain=session.brain_id().hex(),
         head=head.hex(),
@@ -87,9 +101,39 @@ def status(session: Session, progress: Progress | None = None, *, strict: bool =
             *_check_unrecorded(target, {path: edits[path] for path in changed}),
         ],
         merging=merging.revision if merging else None,
-        conflicts=merge_state.describe_conflicts(session, merging.rows) if merging else [],
+        conflicts=conflicts,
         left_out_skills=folder_scan.scan.left_out_skills,
+        waiting=[
+            *([_describe_merge(conflicts)] if merging else []),
+            *(one for one in _count_waiting(session, head, target) if one.count),
+        ],
     )
+
+
+def _describe_merge(conflicts: list[MergeConflict]) -> Waiting:
+    unresolved = sum(row.choice is None for row in conflicts)
+    return Waiting("merge", unresolved, "brain resolve" if unresolved else "brain merge --continue")
+
+
+def _count_waiting(session: Session, head: bytes, target: BrainState) -> Iterator[Waiting]:
+    """Yield how much waits beside a merge; what a brain has none of loads nothing."""
+    if any(ref.startswith(_PROPOSAL_REFS) for ref in session.reader.list_refs()):
+        from .proposals import list_reviewable_tips
+
+        yield Waiting("proposals", len(list_reviewable_tips(session)), "brain proposal")
+    with suppress(CacheUnusable):
+        cache = session.cache
+        if cache.has_snapshot(head) and cache.read_facts(PROVISIONAL_KEY):
+            from ..repo.provisional import list_provisional
+
+            found = list_provisional(session, head)
+            yield Waiting("provisional", len(found), "brain evolve status")
+    if target.get(POLICY_PATH):
+        from ..repo.signing.signature_policy import has_enough_signatures
+
+        with suppress(NotFound, InvalidInput):  # a trust file that cannot be read: `verify` says it
+            is_signed = has_enough_signatures(session, head)
+            yield Waiting("unsigned", int(not is_signed), "brain sign")
 
 
 def add_uncovered(

@@ -61,7 +61,7 @@ class Status(NamedTuple):
     """The folder compared with the head; path lists are sorted.
 
     `merging` is the revision of an unfinished merge, None without one, and `conflicts` are
-    the conflicts of that merge.
+    the conflicts of that merge. `waiting` is what somebody has to decide.
     """
 
     brain: str
@@ -75,6 +75,19 @@ class Status(NamedTuple):
     merging: str | None
     conflicts: list[MergeConflict]
     left_out_skills: Sequence[LeftOutSkills] = ()
+    waiting: Sequence[Waiting] = ()
+
+
+class Waiting(NamedTuple):
+    """What waits for a person, and the command that goes on with it.
+
+    `kind` is "merge", of which `count` conflicts are open; "proposals"; "provisional", for skills
+    whose last change is; or "unsigned", for a head that lacks signatures of trusted keys.
+    """
+
+    kind: str
+    count: int  # type: ignore[assignment]  # the field of the document hides the method
+    command: str
 
 
 class Recorded(NamedTuple):

@@ -34,7 +34,7 @@ from ..std_streams import write_stderr
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Init, Recorded, Status, Watched
+    from brain.results import Init, Recorded, Status, Waiting, Watched
     from brain.watching import WatchFailure
 
 
@@ -112,10 +112,12 @@ def _warn_outer_brain(app: App, path: Path) -> None:
 @brain_command("status", examples=("brain status", "brain -C my-agent status --json"))
 @flag("--strict", help="Fail if a file is left out, such as one that cannot be read.")
 def status_command(app: App, strict: bool) -> None:
-    """Show what changed since the last snapshot.
+    """Show what changed, and what waits for you.
 
-    A is added, M modified, D removed. A file that cannot be read, or that a brain cannot hold,
-    is named and left out; what is recorded of it stays.
+    A is added, M modified, D removed. Proposals, provisional changes of skills, missing
+    signatures of the head and an unfinished merge follow, each with its command. A file
+    that cannot be read, or that a brain cannot hold, is named and left out; what is
+    recorded of it stays.
     """
     show_status(app, strict)
 
@@ -145,6 +147,21 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     ):
         for path in paths:
             yield f"{colorize(letter, colour)} {escape(path)}"
+    for one in found.waiting:
+        yield f"{_waiting_text(one)}: `{one.command}`"
+
+
+def _waiting_text(one: Waiting) -> str:
+    if one.kind == "merge":
+        open_conflicts = (
+            f"{pluralize(one.count, 'conflict')} to resolve" if one.count else "resolved"
+        )
+        return f"A merge to finish, {open_conflicts}"
+    return {
+        "proposals": f"{pluralize(one.count, 'proposal')} to review",
+        "provisional": f"{pluralize(one.count, 'provisional change')} of skills",
+        "unsigned": "The head lacks the signature of a trusted key",
+    }[one.kind]
 
 
 @brain_command(

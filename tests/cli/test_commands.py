@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call, Outcome
+from brain import Brain
+from tests.cli.conftest import Call, Outcome, validate
 
 OLD, NEW = "skills/oracle-manipulation/SKILL.md", "skills/re-entry/SKILL.md"
 
@@ -130,6 +131,56 @@ def test_status_lists_changes_by_letter(agent, cli):
     assert masked(cli("status")).split("\n", 1)[1] == (
         "A memory/more.md\nM memory/notes.md\nD prompts/system.md\n"
     )
+
+
+def waiting(cli: Call) -> list[tuple[str, int, str]]:
+    """Return what waits, after the lines and the document say the same."""
+    document = cli("status", "--json").document
+    validate("status", document)
+    found = [(one["kind"], one["count"], one["command"]) for one in document["waiting"]]
+    last = cli("status").out.splitlines()[-len(found) :] if found else []
+    assert [line.rpartition(": ")[2] for line in last] == [f"`{row[2]}`" for row in found]
+    return found
+
+
+def test_status_names_the_proposals_that_wait(agent, cli):
+    assert waiting(cli) == []
+    with Brain.open(".") as brain:
+        for name in ("claude", "codex"):
+            with brain.proposals.open(name, author=name) as proposing:
+                proposing.skills.upsert(f"By {name}", "Body.\n")
+    assert waiting(cli) == [("proposals", 2, "brain proposal")]
+    assert "\n2 proposals to review: " in cli("status").out
+    cli("proposal", "reject", "claude")
+    assert waiting(cli) == [("proposals", 1, "brain proposal")]
+    shown = cli("proposal", "list", "--json").document["proposals"]
+    assert cli("proposal", "accept", shown[0]["snapshot"]).status == 0
+    assert waiting(cli) == []
+
+
+def test_status_names_a_head_that_lacks_a_signature(agent, cli):
+    cli("key", "new", "ada")
+    assert waiting(cli) == []
+    cli("key", "trust", "ada", "--as", "Ada", "--key", "ada")
+    assert waiting(cli) == []
+    learn(cli)
+    assert waiting(cli) == [("unsigned", 1, "brain sign")]
+    cli("sign", "--key", "ada")
+    assert waiting(cli) == []
+
+
+def test_status_names_a_merge_to_finish(agent, cli):
+    cli("branch", "idea")
+    for branch in ("main", "idea"):
+        cli("switch", branch)
+        Path("prompts/system.md").write_text(f"Be {branch}.\n")
+        cli("snapshot")
+    assert cli("merge", "main").status == 12
+    assert waiting(cli) == [("merge", 1, "brain resolve")]
+    cli("resolve", "prompts/system.md", "--ours")
+    assert waiting(cli) == [("merge", 0, "brain merge --continue")]
+    assert cli("merge", "--continue").status == 0
+    assert waiting(cli) == []
 
 
 def test_what_is_left_out_is_noted_beside_the_answer(agent, cli):

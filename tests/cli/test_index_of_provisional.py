@@ -9,5 +9,7 @@ def test_index_names_it_in_its_data_alone(tmp_path, cli):
         assert shown["provisional"] == [SKILL] and "provisional" not in shown["index"]
         assert "provisional" not in cli("-C", str(tmp_path), "index").out
         assert "  provisional: Try it" in cli("-C", str(tmp_path), "log").out
+        assert "1 provisional change of skills: " in cli("-C", str(tmp_path), "status").out
         brain.skills.upsert(SKILL, "# Greet\n\nWave.\n")
+        assert cli("-C", str(tmp_path), "status", "--json").document["waiting"] == []
         assert "provisional" not in cli("-C", str(tmp_path), "index", "--json").document
