@@ -8,8 +8,9 @@ brain learned meanwhile.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -24,7 +25,6 @@ from ..util.progress import Progress, no_progress
 from . import ignore_filter, in_place, same_brain
 from .brain_protocol import AdoptionBrain
 from .clone import bare_repository_url, clone_repository, parse_repository_url
-from .counting_reader import CountingReader
 from .create_brain import (
     BrainOpener,
     open_or_create,
@@ -33,17 +33,11 @@ from .create_brain import (
     rollback_on_failure,
 )
 from .home_origins import find_sources, own_path, usual_path
-from .ignore_filter import StepFiles, filter_ignored, is_ignored
+from .home_readers import HomeReader
+from .ignore_filter import filter_ignored, is_ignored
 from .layouts import LAYOUT_BY_KIND
 from .readopt import find_published_state, move_source_branch, restore_published_form
-from .source_protocol import (
-    DetectedSource,
-    ImportStep,
-    Notice,
-    SourceFile,
-    SourceReader,
-    SourceStates,
-)
+from .source_protocol import DetectedSource, FilesRead, Notice, SourceState
 from .sources import build_source, detect_source
 
 _NOT_IN_PLACE_REASON = "not in a folder of skills that the program reads"
@@ -69,29 +63,53 @@ def adopt(
     merging raise.
     """
     unopened: list[Notice] = []
-    with _open_copy(source, into, kind, opener.open, unopened) as copy:
+    with _open_copy(source, into, kind, allow, opener.open, unopened) as copy:
         if copy is not None:
-            return _adopt_same_brain(copy, allow)
-    with (
-        _open_source(source, into, kind) as (reader, detected, into),
-        closing(CountingReader(reader, progress)) as counting,
-    ):
-        adopted = _adopt_detected(counting, detected, into, allow, opener)
+            branch = build_source(copy.detected)
+            move_source_branch(copy.brain, branch.branch, copy.common)
+            return _import_and_merge(copy.brain, branch, copy.detected, copy.state)
+    with _open_source(source, into, kind, allow, progress) as (detected, state, folder):
+        if folder is None:
+            adopted = _adopt_in_place(detected, state, opener)
+        else:
+            adopted = _adopt_copy(detected, state, folder, opener)
         return adopted._replace(notices=[*unopened, *adopted.notices])
 
 
+def preview_adoption(
+    source: str | Path,
+    into: Path | None,
+    kind: str | None,
+    allow: Collection[str],
+    open_brain: Callable[[Path], AdoptionBrain],
+    progress: Progress = no_progress,
+) -> Adopted:
+    """Return what `adopt` would take and skip, without writing anything.
+
+    Raises what `adopt` raises, except `nothing_to_take`.
+    """
+    unopened: list[Notice] = []
+    with _open_copy(source, into, kind, allow, open_brain, unopened) as copy:
+        if copy is not None:
+            _read_all(copy.state)
+            return _adopted_result(copy.detected, into, copy.state)
+    with _open_source(source, into, kind, allow, progress) as (detected, found, folder):
+        state = found if folder is None else filter_ignored(folder.absolute(), found)
+        _read_all(state)
+        if folder is None:
+            home = detected.in_place_folder or detected.path
+            rules = in_place.plan_ignore_file(home, detected.kind, state.skipped)
+            state = _map_in_place(state, rules, in_place.list_brain_files(home, rules))
+        return _adopted_result(detected, folder, state, notices=unopened)
+
+
 class _Copy(NamedTuple):
-    """A copy or a fork of a brain, both open, and the last state that both have."""
+    """A copy or a fork of `brain`, and the last state that both have."""
 
     detected: DetectedSource
     brain: AdoptionBrain
-    copy: AdoptionBrain
+    state: SourceState
     common: str
-
-    def read_states(self, allow: Collection[str]) -> tuple[SourceStates, Iterator[ImportStep]]:
-        """Return the state of the copy, and its step without what the brain ignores."""
-        states = same_brain.read_copy(self.brain, self.copy, self.detected, allow)
-        return states, filter_ignored(self.brain.root, states)
 
 
 @contextmanager
@@ -99,6 +117,7 @@ def _open_copy(
     source: str | Path,
     into: Path | None,
     kind: str | None,
+    allow: Collection[str],
     open_brain: Callable[[Path], AdoptionBrain],
     unopened: list[Notice],
 ) -> Iterator[_Copy | None]:
@@ -127,89 +146,38 @@ def _open_copy(
         return
     with closing(opened) as copy, closing(open_brain(into.absolute())) as brain:
         common = same_brain.find_common_snapshot(brain, copy)
+        if common is None:
+            yield None
+            return
         detected = DetectedSource(same_brain.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
-        yield None if common is None else _Copy(detected, brain, copy, common)
-
-
-def _adopt_same_brain(copy: _Copy, allow: Collection[str]) -> Adopted:
-    source = build_source(copy.detected)
-    move_source_branch(copy.brain, source.branch, copy.common)
-    states, steps = copy.read_states(allow)
-    return _import_and_merge(copy.brain, source, copy.detected, steps, states)
-
-
-def _adopt_detected(
-    reader: SourceReader,
-    detected: DetectedSource,
-    into: Path | None,
-    allow: Collection[str],
-    opener: BrainOpener,
-) -> Adopted:
-    if into is None:
-        return _adopt_in_place(reader, detected, allow, opener)
-    folder = into.absolute()
-    if is_brain(folder):
-        with closing(open_or_create(folder, opener)) as brain:
-            since = brain.imports.find_last_state(build_source(detected).branch)
-            return _adopt_copy(
-                brain, detected, _read_source(reader, detected, since, allow, folder)
-            )
-    states = _read_to_first_file(detected, _read_source(reader, detected, None, allow, folder))
-    with rollback_on_failure(folder), closing(open_or_create(folder, opener)) as brain:
-        return _adopt_copy(brain, detected, states)
-
-
-def preview_adoption(
-    source: str | Path,
-    into: Path | None,
-    kind: str | None,
-    allow: Collection[str],
-    open_brain: Callable[[Path], AdoptionBrain],
-    progress: Progress = no_progress,
-) -> Adopted:
-    """Return what `adopt` would take and skip, without writing anything.
-
-    Raises what `adopt` raises, except `nothing_to_take`.
-    """
-    unopened: list[Notice] = []
-    with _open_copy(source, into, kind, open_brain, unopened) as copy:
-        if copy is not None:
-            states, filtered = copy.read_states(allow)
-            steps = _consume_steps(filtered)
-            return _adopted_result(copy.detected, into, states, steps)
-    with (
-        _open_source(source, into, kind) as (opened, detected, into),
-        closing(CountingReader(opened, progress)) as reader,
-    ):
-        if into is None:
-            states = reader.read_states(detected, None, allow)
-            steps = _consume_steps(states.steps)
-            _, states = _plan_in_place(detected, states)
-        else:
-            states = _read_source(reader, detected, None, allow, into.absolute())
-            steps = _consume_steps(states.steps)
-        return _adopted_result(detected, into, states, steps, notices=unopened)
+        state = same_brain.read_copy(brain, copy, detected, allow)
+        yield _Copy(detected, brain, filter_ignored(brain.root, state), common)
 
 
 @contextmanager
 def _open_source(
-    source: str | Path, into: Path | None, kind: str | None
-) -> Iterator[tuple[SourceReader, DetectedSource, Path | None]]:
-    """Yield the source with its reader, cloned if it is a URL, and the folder of the brain."""
+    source: str | Path,
+    into: Path | None,
+    kind: str | None,
+    allow: Collection[str],
+    progress: Progress,
+) -> Iterator[tuple[DetectedSource, SourceState, Path | None]]:
+    """Yield the source, cloned if it is a URL, its state, and the folder of the brain."""
     url = parse_repository_url(str(source)) or bare_repository_url(Path(source))
-    if url is None:
-        yield *_detect_source(Path(source), into, kind), into
-        return
-    into = Path(url.name) if into is None else into
-    refuse_foreign_folder(into.absolute())
-    with clone_repository(url) as clone:
-        reader, detected = _detect_source(clone, into, kind)
-        yield reader, detected._replace(origin=url.public), into
+    if url is not None:
+        into = Path(url.name) if into is None else into
+        refuse_foreign_folder(into.absolute())
+    with nullcontext(Path(source)) if url is None else clone_repository(url) as path:
+        reader, detected = _detect_source(path, into, kind)
+        if url is not None:
+            detected = detected._replace(origin=url.public)
+        state = reader.read(detected, allow)
+        yield detected, state._replace(files=_count_files(state.files, progress)), into
 
 
 def _detect_source(
     path: Path, into: Path | None, kind: str | None
-) -> tuple[SourceReader, DetectedSource]:
+) -> tuple[HomeReader, DetectedSource]:
     path = path.absolute()
     reader, detected = detect_source(path, kind)
     if into is None and detected.in_place_folder is None:
@@ -229,31 +197,14 @@ def _detect_source(
     return reader, detected
 
 
-def _read_source(
-    reader: SourceReader,
-    detected: DetectedSource,
-    since: str | None,
-    allow: Collection[str],
-    into: Path,
-) -> SourceStates:
-    """Read a source for the brain at `into`, which need not exist yet."""
-    states = reader.read_states(detected, since, allow)
-    return states._replace(steps=filter_ignored(into, states))
+def _count_files(files: FilesRead, progress: Progress) -> FilesRead:
+    for number, file in enumerate(files, 1):
+        progress("files read", number, 0)
+        yield file
 
 
-def _read_to_first_file(detected: DetectedSource, states: SourceStates) -> SourceStates:
-    """Read up to the first file, so that a bad or empty source fails before a brain is made."""
-    earlier_steps: list[ImportStep] = []
-    for step in states.steps:
-        files = iter(step.files)
-        read_files: list[tuple[str, SourceFile | None]] = []
-        for path, file in files:
-            read_files.append((path, file))
-            if file is not None:
-                first = step._replace(files=chain(read_files, files))
-                return states._replace(steps=chain(earlier_steps, (first,), states.steps))
-        earlier_steps.append(step._replace(files=read_files))
-    raise _nothing_to_take_error(detected)
+def _read_all(state: SourceState) -> None:
+    deque(state.files, maxlen=0)
 
 
 def _nothing_to_take_error(detected: DetectedSource) -> InvalidInput:
@@ -264,47 +215,45 @@ def _nothing_to_take_error(detected: DetectedSource) -> InvalidInput:
     )
 
 
-def _consume_steps(steps: Iterator[ImportStep]) -> int:
-    """Read all states; return their number."""
-    count = 0
-    for step in steps:
-        count += 1
-        for _ in step.files:
-            pass
-    return count
-
-
-def _adopt_copy(brain: AdoptionBrain, detected: DetectedSource, states: SourceStates) -> Adopted:
-    source = build_source(detected)
-    published = find_published_state(brain, detected)
-    if published is not None:
-        move_source_branch(brain, source.branch, published.snapshot)
-    is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
-    steps = _move_to_own_paths(brain, source, detected, states)
-    if published is not None:
-        steps = restore_published_form(brain, detected.path, published, steps, states)
-    if is_new:
-        steps = prepend_manifest(brain, detected.kind, steps)
-    return _import_and_merge(brain, source, detected, steps, states)
+def _adopt_copy(
+    detected: DetectedSource, state: SourceState, into: Path, opener: BrainOpener
+) -> Adopted:
+    folder = into.absolute()
+    state = filter_ignored(folder, state)
+    if not is_brain(folder):  # a bad or empty source fails before a brain is made
+        first = next(state.files, None)
+        if first is None:
+            raise _nothing_to_take_error(detected)
+        state = state._replace(files=chain((first,), state.files))
+    with rollback_on_failure(folder), closing(open_or_create(folder, opener)) as brain:
+        source = build_source(detected)
+        published = find_published_state(brain, detected)
+        if published is not None:
+            move_source_branch(brain, source.branch, published.snapshot)
+        is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
+        state = _move_to_own_paths(brain, source, detected, state)
+        if published is not None:
+            state = restore_published_form(brain, detected.path, published, state)
+        if is_new:
+            state = prepend_manifest(brain, detected.kind, state)
+        return _import_and_merge(brain, source, detected, state)
 
 
 def _import_and_merge(
-    brain: AdoptionBrain,
-    source: ImportSource,
-    detected: DetectedSource,
-    steps: Iterator[ImportStep],
-    states: SourceStates,
+    brain: AdoptionBrain, source: ImportSource, detected: DetectedSource, state: SourceState
 ) -> Adopted:
-    imported = brain.imports.record_states(source, steps)
-    states.skipped.extend(imported.left)
+    imported = brain.imports.record_state(
+        source, state.files, state.message, revision=state.revision, keeps=state.keeps
+    )
+    state.skipped.notices.extend(imported.left)
     head = brain.head
     merged = brain.merge.start(imported.branch, message=f"Adopt {source.name}")
-    recorded_paths = {info.path for info in brain.files.list(imported.branch)}
-    recorded = {path: home for path, home in states.source_paths.items() if path in recorded_paths}
+    recorded = {info.path for info in brain.files.list(imported.branch)}
+    taken = {path: home for path, home in state.source_paths.items() if path in recorded}
     return _adopted_result(
         detected,
         brain.root,
-        states._replace(source_paths=recorded),
+        state._replace(source_paths=taken),
         imported.steps,
         brain=brain,
         branch=imported.branch,
@@ -315,9 +264,9 @@ def _import_and_merge(
 
 
 def _move_to_own_paths(
-    brain: AdoptionBrain, source: ImportSource, detected: DetectedSource, states: SourceStates
-) -> Iterator[ImportStep]:
-    """Yield the steps with an own path for each file whose path holds that of another source.
+    brain: AdoptionBrain, source: ImportSource, detected: DetectedSource, state: SourceState
+) -> SourceState:
+    """Give each file whose path holds that of another source a path of its own.
 
     Skills and memory are shared: they are merged. A file that has an own path keeps it.
     """
@@ -331,102 +280,82 @@ def _move_to_own_paths(
     here = source.kind, source.branch
     known = {path for path in private if here in sources.get(path, ())}
 
-    def move(path: str) -> str:
-        own = own_path(source.branch, layout, path) if layout else path
-        return own if own in known or (path in sources and path not in known) else path
+    def move_files() -> FilesRead:
+        for path, file in state.files:
+            own = own_path(source.branch, layout, path) if layout else path
+            if own == path or not (own in known or (path in sources and path not in known)):
+                yield path, file
+                continue
+            if path in state.source_paths:
+                state.source_paths[own] = state.source_paths.pop(path)
+            yield own, file
 
-    def move_files(step: ImportStep) -> StepFiles:
-        for path, file in step.files:
-            moved = move(path)
-            if moved != path and path in states.source_paths:
-                states.source_paths[moved] = states.source_paths.pop(path)
-            yield moved, file
+    def keeps(path: str) -> bool:
+        return state.keeps(usual_path(source.branch, path))
 
-    def keeps(step: ImportStep, path: str) -> bool:
-        return step.keeps_path(usual_path(source.branch, path))
-
-    for step in states.steps:
-        yield step._replace(files=move_files(step), keeps_path=partial(keeps, step))
+    return state._replace(files=move_files(), keeps=keeps)
 
 
-def _adopt_in_place(
-    reader: SourceReader, detected: DetectedSource, allow: Collection[str], opener: BrainOpener
-) -> Adopted:
+def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainOpener) -> Adopted:
     home = detected.in_place_folder or detected.path
-    states = reader.read_states(detected, None, allow)
-    _consume_steps(states.steps)
-    rules, expected = _plan_in_place(detected, states)
-    if not expected.source_paths and not is_brain(home):
+    _read_all(state)
+    rules = in_place.plan_ignore_file(home, detected.kind, state.skipped)
+    if not in_place.list_brain_files(home, rules) and not is_brain(home):
         raise _nothing_to_take_error(detected)
     with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
         in_place.write_in_place_files(home, detected.kind, rules, opener.name)
         with closing(open_or_create(home, opener)) as brain:
-            imported = brain.imports.record_folder(
-                build_source(detected), f"Adopt {detected.kind} in place"
-            )
-            states = _map_in_place(states, rules, {info.path for info in brain.files.list()})
+            message = f"Adopt {detected.kind} in place"
+            imported = brain.imports.record_folder(build_source(detected), message)
+            state = _map_in_place(state, rules, {info.path for info in brain.files.list()})
             return _adopted_result(
-                detected, None, states, imported.steps, brain=brain, changed=bool(imported.steps)
+                detected, None, state, imported.steps, brain=brain, changed=bool(imported.steps)
             )
-
-
-def _plan_in_place(
-    detected: DetectedSource, states: SourceStates
-) -> tuple[in_place.IgnoreFileChange, SourceStates]:
-    """Return the ignore rules for a brain in a home, and the files that they leave in it."""
-    home = detected.in_place_folder or detected.path
-    rules = in_place.plan_ignore_file(home, detected.kind, states)
-    return rules, _map_in_place(states, rules, in_place.list_brain_files(home, rules))
 
 
 def _map_in_place(
-    states: SourceStates, rules: in_place.IgnoreFileChange, recorded_paths: set[str]
-) -> SourceStates:
-    """Return the states with the files that the brain records, and the others as skipped."""
-    homes = states.source_paths.values()
-    ignored = [
-        path for path in homes if path not in recorded_paths and is_ignored(rules.rules, path)
-    ]
-    elsewhere = _skills_elsewhere(states, recorded_paths, ignored)
-    brain_files = recorded_paths | in_place.OWN_FILES
-    skipped = [notice for notice in states.skipped if notice.path not in brain_files]
-    skipped += [Notice("not_in_place", path, _NOT_IN_PLACE_REASON) for path in elsewhere]
-    skipped += [
-        Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
-        for path in sorted(ignored)
-        if not any(path.startswith(f"{folder}/") for folder in elsewhere)
-    ]
-    recorded = {path: path for path in recorded_paths - in_place.OWN_FILES}
-    return states._replace(skipped=skipped, source_paths=recorded)
-
-
-def _skills_elsewhere(
-    states: SourceStates, recorded_paths: set[str], ignored: list[str]
-) -> list[str]:
-    """Return the folders of skills that only a copy can hold, because of where they lie."""
-    there = set(ignored)
-    return sorted(
+    state: SourceState, rules: in_place.IgnoreFileChange, recorded: set[str]
+) -> SourceState:
+    """Return the state with the files that the brain records; the others are added as skipped."""
+    ignored = {
+        path
+        for path in state.source_paths.values()
+        if path not in recorded and is_ignored(rules.rules, path)
+    }
+    elsewhere = sorted(  # the folders of skills that only a copy can hold, because of their place
         home.rpartition("/")[0]
-        for brain, home in states.source_paths.items()
+        for brain, home in state.source_paths.items()
         if home.rpartition("/")[2] in SKILL_FILES
-        and home not in recorded_paths
-        and (brain != home or home not in there)
+        and home not in recorded
+        and (brain != home or home not in ignored)
     )
+    brain_files = recorded | in_place.OWN_FILES
+    notices = state.skipped.notices
+    notices[:] = [
+        *(notice for notice in notices if notice.path not in brain_files),
+        *(Notice("not_in_place", path, _NOT_IN_PLACE_REASON) for path in elsewhere),
+        *(
+            Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
+            for path in sorted(ignored)
+            if not any(path.startswith(f"{folder}/") for folder in elsewhere)
+        ),
+    ]
+    return state._replace(source_paths={path: path for path in recorded - in_place.OWN_FILES})
 
 
 def _adopted_result(
     detected: DetectedSource,
     into: Path | None,
-    states: SourceStates,
-    steps: int,
+    state: SourceState,
+    steps: int = 1,
     *,
     brain: AdoptionBrain | None = None,
     branch: str | None = None,
     changed: bool = False,
-    conflicts: list[MergeConflict] | None = None,
+    conflicts: Sequence[MergeConflict] = (),
     notices: Sequence[Notice] = (),
 ) -> Adopted:
-    adopted = sorted(states.source_paths.items())
+    adopted = sorted(state.source_paths.items())
     name_notices: list[Notice] = []
     if brain and not conflicts:
         name_notices = brain.skills.check_names([path for path, _ in adopted])
@@ -441,7 +370,7 @@ def _adopted_result(
         steps=steps,
         changed=changed,
         taken=[AdoptedFile(path, source) for path, source in adopted],
-        left_out=states.skipped,
-        conflicts=conflicts or [],
-        notices=[*states.doubts, *notices, *name_notices],
+        left_out=state.skipped.notices,
+        conflicts=list(conflicts),
+        notices=[*state.skipped.doubts, *notices, *name_notices],
     )

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from .. import results
-    from ..ops.import_states import ImportSource, ImportStep
+    from ..ops.import_states import ImportSource, SourceFiles
 
 
 class _History(Protocol):
@@ -41,11 +41,16 @@ class _Skills(Protocol):
 
 
 class _Imports(Protocol):
-    def record_states(
-        self, source: ImportSource, steps: Iterable[ImportStep]
+    def record_state(
+        self,
+        source: ImportSource,
+        files: SourceFiles,
+        message: str = "",
+        *,
+        revision: str = "",
+        keeps: Callable[[str], bool] = ...,
     ) -> results.Imported: ...
     def record_folder(self, source: ImportSource, message: str = "") -> results.Imported: ...
-    def find_last_state(self, branch: str) -> str | None: ...
     def is_redacted(self, content: bytes) -> bool: ...
 
 

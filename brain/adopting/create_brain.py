@@ -21,7 +21,7 @@ from ..repo.part import open_session
 from ..repo.session import CONTROL_FOLDER, is_brain
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
-from .source_protocol import ImportStep, SourceFile
+from .source_protocol import SourceFile, SourceState
 
 
 class BrainOpener(NamedTuple):
@@ -140,17 +140,11 @@ def render_home_manifest(name: str, layout: HomeLayout, in_place: bool) -> bytes
     return "".join(lines).encode()
 
 
-def prepend_manifest(
-    brain: AdoptionBrain, kind: str, steps: Iterator[ImportStep]
-) -> Iterator[ImportStep]:
-    """Add a manifest to the first state of a new brain, if its layout has prompt files."""
+def prepend_manifest(brain: AdoptionBrain, kind: str, state: SourceState) -> SourceState:
+    """Add a manifest to the files for a new brain, if their layout has prompt files."""
     layout = LAYOUT_BY_KIND.get(kind)
-    first = next(steps, None)
-    if first is None:
-        return
-    if layout is not None and (layout.system or layout.memory):
-        text = render_home_manifest(brain.root.name, layout, False)
-        added: tuple[str, SourceFile | None] = (manifest.MANIFEST_PATH, SourceFile(FILE, text))
-        first = first._replace(files=chain((added,), first.files))
-    yield first
-    yield from steps
+    if layout is None or not (layout.system or layout.memory):
+        return state
+    text = render_home_manifest(brain.root.name, layout, False)
+    added = (manifest.MANIFEST_PATH, SourceFile(FILE, text))
+    return state._replace(files=chain((added,), state.files))

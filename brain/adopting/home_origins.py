@@ -16,12 +16,11 @@ from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..results import FileInfo
 from ..skills.skill_layout import FOLDER_SUFFIXES
 from .brain_protocol import AdoptionBrain
-from .home_readers import HomeReader, SkillFolderReader
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
 from .publish_manifest import PublishedFile, form_mode, info_state
 from .publish_plan import read_manifest_at
 from .safe_read import real_place
-from .source_protocol import DetectedSource, SourceReader
+from .source_protocol import DetectedSource
 from .sources import build_source, source_readers
 
 ADOPTED_FORM, RENAMED_FORM = "adopted", "renamed"
@@ -260,7 +259,7 @@ def _adopted_sources(
     for reader in sorted(source_readers(), key=lambda reader: reader.kind != kind):
         source = build_source(DetectedSource(reader.kind, folder, "", 0, None))
         if source.branch in known and folder.is_dir():
-            yield source, _source_layout(reader, folder)
+            yield source, reader.layout_at(folder)
 
 
 def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str) -> str:
@@ -270,9 +269,3 @@ def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str) -> str:
     """
     states = (info.snapshot for info in brain.history.log(branch))
     return next(one for one in states if brain.history.check_ancestry(one, snapshot).descends)
-
-
-def _source_layout(reader: SourceReader, folder: Path) -> HomeLayout:
-    """Return the layout of a source; files of a git history lie as in a folder of skills."""
-    found = reader if isinstance(reader, HomeReader) else SkillFolderReader()
-    return found.layout_at(folder)

@@ -17,10 +17,10 @@ from .content_checks import filter_unsafe
 from .home_layout import REASON_OTHER, REASON_STATE, PathRule
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
 from .safe_read import SkipFile, read_home_file
-from .scan_home import HomeFile, scan_home
+from .scan_home import scan_home
 from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
 from .skipped import SkippedFiles
-from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
+from .source_protocol import DetectedSource, FilesRead, SourceState
 
 CERTAIN_CONFIDENCE = 50
 """Confidence for a place that can be nothing else."""
@@ -97,10 +97,12 @@ class HomeReader:
             return "" if reason == REASON_STATE else reason
         return reason or ("" if self.layout.may_contain(path) else REASON_OTHER)
 
-    def read_states(
-        self, detected: DetectedSource, since: str | None, allow: Collection[str]
-    ) -> SourceStates:
-        """Read the home as a single complete state."""
+    def read(self, detected: DetectedSource, allow: Collection[str]) -> SourceState:
+        """Read the home.
+
+        Files with certain secrets are skipped (code `secret`; the reason has rule, line and
+        id), unless `allow` has the id of the finding.
+        """
         skipped = SkippedFiles()
         source_paths: dict[str, str] = {}
         files = scan_home(
@@ -109,30 +111,18 @@ class HomeReader:
             skipped,
             self.search(detected.path).left_out,
         )
-        step = ImportStep(
-            self._read_files(detected.path, files, skipped, source_paths, allow),
-            is_complete=True,
-            message=f"Adopt {self.layout.title} {detected.path.name}",
-            keeps_path=skipped.is_unread,
-        )
-        return SourceStates(
-            iter((step,)), skipped.notices, source_paths, skipped.skipped_paths, skipped.doubts
-        )
 
-    def _read_files(
-        self,
-        root: Path,
-        files: Iterator[HomeFile],
-        skipped: SkippedFiles,
-        source_paths: dict[str, str],
-        allow: Collection[str],
-    ) -> Iterator[tuple[str, SourceFile | None]]:
-        for home, brain, file in filter_unsafe(files, skipped, allow):
-            source_paths[brain] = home
-            yield brain, file
-        if not self.search(root).is_complete:
-            skipped.add("not_searched", "", f"only {MAX_SEARCHED} files were searched for skills")
-        skipped.finish()
+        def read_files() -> FilesRead:
+            for home, brain, file in filter_unsafe(files, skipped, allow):
+                source_paths[brain] = home
+                yield brain, file
+            if not self.search(detected.path).is_complete:
+                reason = f"only {MAX_SEARCHED} files were searched for skills"
+                skipped.add("not_searched", "", reason)
+            skipped.finish()
+
+        message = f"Adopt {self.layout.title} {detected.path.name}"
+        return SourceState(read_files(), skipped, source_paths, message, skipped.is_unread)
 
 
 _MAX_COMPARED_FILES = 1000

@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..folder.ignore import IgnoreRules
-from .source_protocol import ImportStep, Notice, SourceFile, SourceStates
+from .source_protocol import FilesRead, Notice, SourceState
 
 IGNORED_CODE, IGNORED_REASON = "ignored", "ignored by the rules of this brain"
-StepFiles = Iterator[tuple[str, SourceFile | None]]
-"""Files of a step: paths of the brain with their new content, None for a removed file."""
-_RefusalFunction = Callable[[str], tuple[str, str] | None]
-"""Returns code and reason to skip a path, None to take it."""
 
 
-def filter_ignored(root: Path, states: SourceStates) -> Iterator[ImportStep]:
-    """Yield the steps without the files that the brain at `root` ignores or cannot write.
+def filter_ignored(root: Path, state: SourceState) -> SourceState:
+    """Return the state without the files that the brain at `root` ignores or cannot write.
 
     The next scan of the folder would remove an ignored file again. `root` need not exist.
     """
     rules = IgnoreRules.load(root) if root.is_dir() else IgnoreRules()
     max_bytes = _max_name_bytes(root)
 
-    def refuse(path: str) -> tuple[str, str] | None:
-        raw = path.encode()
-        if len(raw) > max_bytes and any(len(part) > max_bytes for part in raw.split(b"/")):
-            return "name_too_long", f"a name of more than {max_bytes} bytes"
-        return (IGNORED_CODE, IGNORED_REASON) if is_ignored(rules, path) else None
+    def filter_files() -> FilesRead:
+        for path, file in state.files:
+            raw = path.encode()
+            if len(raw) > max_bytes and any(len(part) > max_bytes for part in raw.split(b"/")):
+                refusal = "name_too_long", f"a name of more than {max_bytes} bytes"
+            elif is_ignored(rules, path):
+                refusal = IGNORED_CODE, IGNORED_REASON
+            else:
+                yield path, file
+                continue
+            code, reason = refusal
+            source = state.source_paths.pop(path, path)
+            state.skipped.notices.append(Notice(code, source, reason))
 
-    reported: set[str] = set()
-    for step in states.steps:
-        yield step._replace(files=_filter_step(refuse, step, states, reported))
-
-
-def _filter_step(
-    refuse: _RefusalFunction, step: ImportStep, states: SourceStates, reported: set[str]
-) -> StepFiles:
-    for path, file in step.files:
-        refusal = refuse(path) if file is not None else None
-        if refusal is None:
-            yield path, file
-            continue
-        code, reason = refusal
-        source = states.source_paths.pop(path, path)
-        if path not in reported:
-            reported.add(path)
-            states.skipped.append(Notice(code, source, reason))
+    return state._replace(files=filter_files())
 
 
 def _max_name_bytes(root: Path) -> int:

@@ -25,7 +25,7 @@ from ..repo.session import is_brain
 from .create_brain import render_home_manifest
 from .ignore_filter import is_ignored
 from .layouts import LAYOUT_BY_KIND, HomeLayout
-from .source_protocol import SourceStates
+from .skipped import SkippedFiles
 
 OWN_FILES = frozenset((manifest.MANIFEST_PATH, IGNORE_FILE_NAME))
 """The files that adoption writes into a home; they belong to the brain, not to the program."""
@@ -47,7 +47,7 @@ class IgnoreFileChange(NamedTuple):
     rules: IgnoreRules
 
 
-def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileChange:
+def plan_ignore_file(home: Path, kind: str, skipped: SkippedFiles) -> IgnoreFileChange:
     """Return the ignore rules for a home, without writing them.
 
     Existing lines of `.brainignore` stay, after the new ones, so that they win. Raises
@@ -57,7 +57,7 @@ def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileC
     known = IgnoreRules("\n".join(ignore_lines(layout)))
     excluded = [
         path
-        for code, path in states.skipped_paths
+        for code, path in skipped.skipped_paths
         if code not in _TRANSIENT_CODES and path not in OWN_FILES and not is_ignored(known, path)
     ]
     block = "\n".join((BLOCK_BEGIN, *ignore_lines(layout, excluded), BLOCK_END, "")).encode()

@@ -12,7 +12,7 @@ snapshot writes that file. So the record cannot claim the brain's own files, nor
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from ..errors import InvalidInput, NotFound
 from ..merging import content_merge, lines
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins
-from .ignore_filter import StepFiles
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
@@ -37,7 +36,7 @@ from .publish_plan import PlannedFile, plan_publication
 from .publish_render import RenderForm, render_skill_text
 from .publish_target import layout_by_kind
 from .safe_read import real_place
-from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
+from .source_protocol import DetectedSource, FilesRead, SourceFile, SourceState
 
 
 class PublishedState(NamedTuple):
@@ -118,30 +117,21 @@ def move_source_branch(brain: AdoptionBrain, branch: str, snapshot: str) -> None
 
 
 def restore_published_form(
-    brain: AdoptionBrain,
-    root: Path,
-    published: PublishedState,
-    steps: Iterator[ImportStep],
-    states: SourceStates,
-) -> Iterator[ImportStep]:
-    """Yield the steps with published files restored to their path and form in the brain."""
-    for step in steps:
-        if step.is_complete:
-            files = _restore_step_files(brain, root, published, step, states)
-            yield step._replace(files=files, is_complete=False)
-        else:
-            yield step
+    brain: AdoptionBrain, root: Path, published: PublishedState, state: SourceState
+) -> SourceState:
+    """Return the state with published files restored to their path and form in the brain.
+
+    What was not published is not at the source, and stays.
+    """
+    files = _restore_files(brain, root, published, state)
+    return state._replace(files=files, keeps=lambda _: True)
 
 
-def _restore_step_files(
-    brain: AdoptionBrain,
-    root: Path,
-    published: PublishedState,
-    step: ImportStep,
-    states: SourceStates,
-) -> StepFiles:
-    for path, file in step.files:
-        home = states.source_paths.get(path, "")
+def _restore_files(
+    brain: AdoptionBrain, root: Path, published: PublishedState, state: SourceState
+) -> FilesRead:
+    for path, file in state.files:
+        home = state.source_paths.get(path, "")
         entry = published.rows.get(home)
         if entry is None:
             left = published.removed.get(home)
@@ -149,7 +139,7 @@ def _restore_step_files(
                 yield path, file
             continue
         if entry.path != path:
-            states.source_paths[entry.path] = states.source_paths.pop(path)
+            state.source_paths[entry.path] = state.source_paths.pop(path)
         content = brain.files.read_stored(entry.path, published.snapshot)
         if file_state(file) in (entry.state, entry.was):
             yield entry.path, SourceFile(ENTRY_KINDS[published.kinds[entry.path]], content)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from pathlib import Path
 
 from ..folder.handles import FolderHandles, open_root
 from ..ops.import_states import BRAIN_OWNED_FILES
@@ -18,7 +17,7 @@ from .content_checks import filter_unsafe
 from .safe_read import SkipFile, read_home_file
 from .scan_home import HomeFile
 from .skipped import SkippedFiles
-from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
+from .source_protocol import DetectedSource, FilesRead, SourceState
 
 SAME_BRAIN_KIND = "brain"
 
@@ -75,8 +74,8 @@ def _fork_origin(brain: AdoptionBrain) -> str:
 
 def read_copy(
     brain: AdoptionBrain, copy: AdoptionBrain, source: DetectedSource, allow: Collection[str]
-) -> SourceStates:
-    """Read all files of a copy as they are in its folder, as one complete state.
+) -> SourceState:
+    """Read all files of a copy as they are in its folder.
 
     Files with what the brain redacted are left out, and stay as they are there.
     """
@@ -85,39 +84,24 @@ def read_copy(
     paths = (recorded | {*status.added}) - {*status.removed} - BRAIN_OWNED_FILES
     skipped = SkippedFiles()
     source_paths: dict[str, str] = {}
-    step = ImportStep(
-        _read_files(brain, source.path, paths, skipped, source_paths, allow),
-        is_complete=True,
-        message=f"Adopt the brain {source.path.name}",
-        revision=status.head if status.clean else "",
-        keeps_path=skipped.is_unread,
-    )
-    return SourceStates(
-        iter((step,)), skipped.notices, source_paths, skipped.skipped_paths, skipped.doubts
-    )
 
+    def read_home_files(folders: FolderHandles) -> Iterator[HomeFile]:
+        for path in sorted(paths):
+            try:
+                yield HomeFile(path, path, read_home_file(folders, path))
+            except SkipFile as error:
+                skipped.add(error.code, path, error.reason, path)
 
-def _read_files(
-    brain: AdoptionBrain,
-    root: Path,
-    paths: Collection[str],
-    skipped: SkippedFiles,
-    source_paths: dict[str, str],
-    allow: Collection[str],
-) -> Iterator[tuple[str, SourceFile | None]]:
-    with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
+    def read_files() -> FilesRead:
+        with open_root(source.path) as fd, closing(FolderHandles(fd)) as folders:
+            for home, path, file in filter_unsafe(read_home_files(folders), skipped, allow):
+                if brain.imports.is_redacted(file.content):
+                    skipped.add("redacted", home, "the content was redacted in this brain", path)
+                    continue
+                source_paths[path] = home
+                yield path, file
+        skipped.finish()
 
-        def read() -> Iterator[HomeFile]:
-            for path in sorted(paths):
-                try:
-                    yield HomeFile(path, path, read_home_file(folders, path))
-                except SkipFile as error:
-                    skipped.add(error.code, path, error.reason, path)
-
-        for home, path, file in filter_unsafe(read(), skipped, allow):
-            if brain.imports.is_redacted(file.content):
-                skipped.add("redacted", home, "the content was redacted in this brain", path)
-                continue
-            source_paths[path] = home
-            yield path, file
-    skipped.finish()
+    message = f"Adopt the brain {source.path.name}"
+    revision = status.head if status.clean else ""
+    return SourceState(read_files(), skipped, source_paths, message, skipped.is_unread, revision)

@@ -1,18 +1,19 @@
-"""The interface of a source reader, which detects a source and reads it as states.
-
-A reader never writes to its source and never reads outside of it.
-"""
+"""A source, and its state as it is read: a reader never writes to it or reads outside of it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from ..ops.import_states import ImportStep, SourceFile
+from ..ops.import_states import SourceFile
 from ..results import Notice
+from .skipped import SkippedFiles
 
-__all__ = ["DetectedSource", "ImportStep", "Notice", "SourceFile", "SourceReader", "SourceStates"]
+__all__ = ["DetectedSource", "FilesRead", "Notice", "SourceFile", "SourceState"]
+
+FilesRead = Iterator[tuple[str, SourceFile | None]]
+"""Paths of the brain with the file there, None for a removed one."""
 
 
 class DetectedSource(NamedTuple):
@@ -37,40 +38,17 @@ class DetectedSource(NamedTuple):
         return self.origin or str(self.path)
 
 
-class SourceStates(NamedTuple):
-    """The states of a source, oldest first.
+class SourceState(NamedTuple):
+    """The files of a source.
 
-    `steps` can be iterated once. The other fields are complete after that: `skipped` are
-    notices, of which one may count many files of a folder; `skipped_paths` has code and path
-    of each of them; `doubts` are notices about taken files that may hold a secret;
-    `source_paths` maps paths of the brain to paths of the source, as of the last step.
+    `files` can be iterated once; `skipped` and `source_paths`, which maps paths of the brain
+    to paths of the source, are complete after that, and `keeps` may be asked: it tells
+    whether a path of the brain without a file in `files` stays as it is.
     """
 
-    steps: Iterator[ImportStep]
-    skipped: list[Notice]
+    files: FilesRead
+    skipped: SkippedFiles
     source_paths: dict[str, str]
-    skipped_paths: Sequence[tuple[str, str]] = ()
-    doubts: Sequence[Notice] = ()
-
-
-class SourceReader(Protocol):
-    """Recognises and reads one kind of source.
-
-    A folder without a history is one complete `ImportStep`; a history is one step for each
-    state, with revision, author and time.
-    """
-
-    kind: str
-
-    def detect(self, path: Path) -> DetectedSource | None:
-        """Return the source at the absolute `path`, None if it is not of this kind; fast."""
-
-    def read_states(
-        self, detected: DetectedSource, since: str | None, allow: Collection[str]
-    ) -> SourceStates:
-        """Read the source after the revision `since`, the last one imported; None for all.
-
-        Files with certain secrets are skipped (code `secret`; the reason has rule, line and
-        id), unless `allow` has the id of the finding. Raises `InvalidInput` for a source that
-        turns out to be of another kind, or damaged.
-        """
+    message: str
+    keeps: Callable[[str], bool]
+    revision: str = ""

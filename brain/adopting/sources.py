@@ -19,7 +19,7 @@ from .home_readers import (
     SkillFolderReader,
     path_exists,
 )
-from .source_protocol import DetectedSource, SourceReader
+from .source_protocol import DetectedSource
 
 _HOME_FOLDERS = (
     *(layout.home_name for layout in layouts.HOME_LAYOUTS if layout.home_name),
@@ -27,7 +27,7 @@ _HOME_FOLDERS = (
 )
 
 
-def source_readers() -> list[SourceReader]:
+def source_readers() -> list[HomeReader]:
     """Return new readers of all kinds."""
     clients = [HomeReader(layout) for layout in chain(*layouts.CLIENT_LAYOUTS.values())]
     homes = [client for client in clients if client.layout.home_name]
@@ -36,7 +36,7 @@ def source_readers() -> list[SourceReader]:
     return [*clients, ProjectReader(projects), SkillFolderReader(homes), *letta]
 
 
-def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, DetectedSource]:
+def detect_source(path: Path, kind: str | None = None) -> tuple[HomeReader, DetectedSource]:
     """Return the reader for the source at `path`, and the source.
 
     `kind` chooses among several; the name of a program means all its kinds. Raises
@@ -56,19 +56,14 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
             code="bad_kind",
             hint=f"use one of: {', '.join(reader.kind for reader in readers)}",
         )
-    chosen_readers = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
-    found = [(reader, detected) for reader in chosen_readers if (detected := reader.detect(path))]
-    clients = [reader for reader in chosen_readers if isinstance(reader, HomeReader)]
+    chosen = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
+    found = [(reader, detected) for reader in chosen if (detected := reader.detect(path))]
+    assumed = [(reader, detected) for reader in chosen if (detected := reader.assume_kind(path))]
+    # the files that a brain published may be too few to detect the program
     published_kinds = publish_manifest.published_kinds(path) - {reader.kind for reader, _ in found}
-    if published_kinds:  # the files that a brain published may be too few to detect the program
-        published = [reader for reader in clients if reader.kind in published_kinds]
-        found.extend(
-            [(reader, detected) for reader in published if (detected := reader.assume_kind(path))]
-        )
+    found += [pair for pair in assumed if pair[0].kind in published_kinds]
     if kind is not None and not found:
-        found.extend(
-            [(reader, detected) for reader in clients if (detected := reader.assume_kind(path))][:1]
-        )
+        found = assumed[:1]
     likely = _most_likely(_prefer_collection(path, _prefer_named_home(path, found)))
     if not likely:
         raise _unknown_source_error(path, kind)
@@ -83,24 +78,16 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
 
 
 def _prefer_named_home(
-    path: Path, found: list[tuple[SourceReader, DetectedSource]]
-) -> list[tuple[SourceReader, DetectedSource]]:
+    path: Path, found: list[tuple[HomeReader, DetectedSource]]
+) -> list[tuple[HomeReader, DetectedSource]]:
     """Leave out other programs, if the folder has the name of the home of one that was found."""
-    named = {
-        reader.kind
-        for reader, _ in found
-        if isinstance(reader, HomeReader) and reader.layout.is_home(path)
-    }
-    return [
-        pair
-        for pair in found
-        if not named or pair[0].kind in named or not isinstance(pair[0], HomeReader)
-    ]
+    named = [pair for pair in found if pair[0].layout.is_home(path)]
+    return named or found
 
 
 def _prefer_collection(
-    path: Path, found: list[tuple[SourceReader, DetectedSource]]
-) -> list[tuple[SourceReader, DetectedSource]]:
+    path: Path, found: list[tuple[HomeReader, DetectedSource]]
+) -> list[tuple[HomeReader, DetectedSource]]:
     """Leave out other programs, if a repository has skills at its top and is no program's home.
 
     What it has for the programs of those who work on it, such as CLAUDE.md, is not for others.
@@ -128,16 +115,16 @@ def build_source(detected: DetectedSource) -> ImportSource:
 
 
 def _most_likely(
-    candidates_found: list[tuple[SourceReader, DetectedSource]],
-) -> list[tuple[SourceReader, DetectedSource]]:
+    candidates_found: list[tuple[HomeReader, DetectedSource]],
+) -> list[tuple[HomeReader, DetectedSource]]:
     """Return the best source of each certain program, else the one of greatest confidence."""
     project = [pair for pair in candidates_found if isinstance(pair[0], ProjectReader)]
     if project:  # the programs of which it consists do not compete with it
-        others = [pair for pair in candidates_found if not _is_project(pair[0])]
+        others = [pair for pair in candidates_found if not pair[0].layout.skills_anywhere]
         candidates_found = [*project, *others]
-    best: dict[str, tuple[SourceReader, DetectedSource]] = {}
+    best: dict[str, tuple[HomeReader, DetectedSource]] = {}
     for reader, detected in sorted(candidates_found, key=lambda pair: -pair[1].confidence):
-        best.setdefault(_program_name(reader), (reader, detected))
+        best.setdefault(reader.layout.client, (reader, detected))
     candidates = list(best.values())
     for threshold in (CERTAIN_CONFIDENCE, SURE_CONFIDENCE):
         if candidates and candidates[0][1].confidence >= threshold:
@@ -145,16 +132,8 @@ def _most_likely(
     return candidates[:1]
 
 
-def _is_project(reader: SourceReader) -> bool:
-    return isinstance(reader, HomeReader) and reader.layout.skills_anywhere
-
-
-def _program_name(reader: SourceReader) -> str:
-    return reader.layout.client if isinstance(reader, HomeReader) else reader.kind
-
-
-def _is_of_kind(reader: SourceReader, kind: str) -> bool:
-    return kind in (reader.kind, _program_name(reader))
+def _is_of_kind(reader: HomeReader, kind: str) -> bool:
+    return kind in (reader.kind, reader.layout.client)
 
 
 def _unknown_source_error(path: Path, kind: str | None) -> InvalidInput:

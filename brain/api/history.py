@@ -72,11 +72,10 @@ class ProofsPart(Part):
 
 
 class ImportsPart(Part):
-    """States of another program's files, recorded; `brain.adopting` reads the sources."""
+    """The state of another program's files, recorded; `brain.adopting` reads the sources."""
 
-    record_states = reads(lambda: import_states.record_states)
+    record_state = reads(lambda: import_states.record_state)
     record_folder = reads(lambda: import_states.record_folder)
-    find_last_state = reads(lambda: import_states.find_last_state)
     is_redacted = reads(lambda: import_states.is_redacted)
 
 

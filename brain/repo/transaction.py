@@ -79,15 +79,14 @@ class WriteTransaction:
         merged: Sequence[bytes] = (),
         *,
         author: str = "",
-        time: int | None = None,
         is_external: bool = False,
     ) -> bytes:
         """Record a snapshot of the head with `edits` applied; return its id.
 
-        `merged` are the snapshots, beside the head, that become its parents. `author` and `time`
-        (ms) are by default of the session and now. `receipt` is the id of a blob, or a receipt
-        to which the steps of this snapshot are added; if none is given, it is that of the run in
-        progress, if there is one, unless `is_external`: the change was made outside of any run.
+        `merged` are the snapshots, beside the head, that become its parents. `author` is by
+        default that of the session. `receipt` is the id of a blob, or a receipt to which the
+        steps of this snapshot are added; if none is given, it is that of the run in progress, if
+        there is one, unless `is_external`: the change was made outside of any run.
         """
         session, before = self.session, self.state
         after = before.edit(edits)
@@ -112,7 +111,7 @@ class WriteTransaction:
             lineage.next_generation(parents),
             lineage.next_jump(session.load_snapshot, self.head, parent),
             validate_text(author or session.author, limits.MAX_AUTHOR_BYTES, "author"),
-            session.timestamp_ms() if time is None else min(max(time, 0), snapshots.MAX_TIME_MS),
+            session.timestamp_ms(),
             operations.check_operation(operation),
             validate_text(message, limits.MAX_MESSAGE_BYTES, "message"),
             receipt,

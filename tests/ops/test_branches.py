@@ -1,7 +1,7 @@
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
-from brain.ops.import_states import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, SourceFile
 from brain.repo.log_entry import decode_log_entry
 from tests.support.brains import write_file
 from tests.support.refusals import raises_code
@@ -81,8 +81,8 @@ def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(bra
 def test_undo_leaves_what_was_done_on_another_branch(brain):
     brain.skills.upsert("Oracle", "Two.\n")
     source = ImportSource("hermes", "home", "from-home")
-    step = ImportStep(files=[("memory/home.md", SourceFile(0, b"Theirs.\n"))])
-    imported = brain.imports.record_states(source, [step])
+    files = [("memory/home.md", SourceFile(0, b"Theirs.\n"))]
+    imported = brain.imports.record_state(source, files)
     assert brain.undo().description == "upsert oracle 1 → 2"
     assert brain.history.resolve("from-home") == imported.snapshot
     assert brain.redo().description == "upsert oracle 1 → 2"

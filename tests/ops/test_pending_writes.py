@@ -10,7 +10,7 @@ import pytest
 from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.folder.handles import encode_link_target
-from brain.ops.import_states import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, SourceFile
 from brain.repo import transaction
 from brain.store.blobs import CODEC_RAW
 from brain.store.rows import LARGE_BLOB_BYTES
@@ -26,7 +26,7 @@ LONG = f"memory/new/{NAME}"
 
 def take_in(brain: Brain, *paths: str, kind: int = 0, text: bytes = b"text") -> None:
     files = [(path, SourceFile(kind, text)) for path in paths]
-    brain.imports.record_states(SOURCE, [ImportStep(files, is_complete=True)])
+    brain.imports.record_state(SOURCE, files)
 
 
 def is_well(brain: Brain) -> bool:

@@ -16,7 +16,7 @@ from brain import Brain
 
 NEW_BRAIN_KILL_POINTS = (
     "brain.api.brain:Brain.init 1",
-    "brain.api.history:ImportsPart.record_states 1",
+    "brain.api.history:ImportsPart.record_state 1",
     "brain.repo.transaction:WriteTransaction.record_snapshot 1",
     "brain.api.branches:MergePart.start 1",
     "brain.folder.write:StagedWriter.publish 2",

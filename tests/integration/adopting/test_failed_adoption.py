@@ -135,12 +135,12 @@ def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(tmp_path,
 
 
 def test_what_somebody_else_put_there_meanwhile_stays(tmp_path, monkeypatch):
-    def failing(*_: object) -> None:
+    def failing(*_: object, **__: object) -> None:
         write_files(tmp_path / "brain", {"skills/other/SKILL.md": skill_text("other", "Not ours.")})
         raise BrainError("broke")
 
     with monkeypatch.context() as patched, pytest.raises(BrainError) as caught:
-        patched.setattr(ImportsPart, "record_states", failing)
+        patched.setattr(ImportsPart, "record_state", failing)
         Brain.adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
     assert sorted(os.listdir(tmp_path / "brain")) == ["skills"]
     assert (tmp_path / "brain/skills/other/SKILL.md").exists()

@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain, StoreError
 from brain.digest import blob_id
-from brain.ops.import_states import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, SourceFile
 from brain.store import writer
 from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
 from brain.store.large_blobs import MAX_CHUNK_BYTES
@@ -73,8 +73,8 @@ SOURCE = ImportSource("git", "skills", "adopted/skills")
 
 def _take_in(folder: Path, brain: Brain) -> None:
     files = {path: (folder / path).read_bytes() for path in FILES}
-    steps = [ImportStep([(path, SourceFile(0, text)) for path, text in files.items()])]
-    brain.imports.record_states(SOURCE, steps)
+    found = [(path, SourceFile(0, text)) for path, text in files.items()]
+    brain.imports.record_state(SOURCE, found)
     brain.merge.start(SOURCE.branch)
 
 
