@@ -17,6 +17,7 @@ ROOT_COMMANDS: CommandTable = {
         "snapshot": ("record", "Record the folder as it is."),
         "watch": ("record", "Record changes as they happen."),
         "skill": ("", "Write, read and check skills."),
+        "memory": ("", "Show and change what the agent remembers."),
     },
     "Import and export": {
         "adopt": ("import_export", "Import the skills and memory of another program."),
@@ -101,9 +102,16 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "run": ("evolve.programs", "Run the program of a skill in the sandbox."),
         },
     },
+    "memory": {
+        "Memory": {
+            "show": ("memory", "List the entries of a memory."),
+            "add": ("memory", "Add an entry to a memory."),
+            "remove": ("memory", "Remove an entry of a memory; its history stays."),
+        },
+    },
     "op": {
         "Read": {
-            "log": ("op", "List operations, newest first."),
+            "log": ("undo", "List operations, newest first."),
         },
     },
     "receipt": {
@@ -308,6 +316,7 @@ DEFAULT_COMMANDS = {
     "evolve": "status",
     "evolve case": "list",
     "key": "list",
+    "memory": "show",
     "mcp": "serve",
     "op": "log",
     "proposal": "list",
@@ -334,6 +343,7 @@ ALIASES = {
         "view": "skill view",
         "write": "skill upsert",
     },
+    "memory": {"list": "show", "ls": "show", "new": "add", "read": "show", "view": "show"},
     "skill": {
         "add": "upsert",
         "cat": "view",

@@ -17,7 +17,6 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "find": ("grep", "index --task"),
         "lineage": ("ancestry", "prove --ancestor"),
         "list": ("skill list",),
-        "memory": ("tools call memory",),
         "new": ("init", "skill upsert"),
         "patch": ("skill upsert",),
         "pull": ("adopt",),
@@ -31,6 +30,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "version": ("--version",),
     },
     "key": {"accuse": ("equivocations",)},
+    "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
         "remove": ("delete",),
         "rm": ("delete",),

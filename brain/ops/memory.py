@@ -429,9 +429,9 @@ def _find_entry(entries: list[MemoryEntry], old_text: str) -> int:
         raise InvalidInput(
             "old_text is empty", code="bad_arguments", hint="give a part of the entry to change"
         )
-    places = [
-        place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
-    ]
+    texts = [entry.text.replace("\r\n", "\n") for entry in entries]
+    whole = [place for place, text in enumerate(texts) if wanted == text.strip()]
+    places = whole or [place for place, text in enumerate(texts) if wanted in text]
     if not places:
         raise InvalidInput(
             f"no entry has '{wanted}'",

@@ -1,20 +1,22 @@
-"""Commands that restore an earlier state: restore, undo, redo."""
+"""Commands that restore an earlier state: restore, undo, redo, and the operation log."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..command import OVERWRITE_EXITS, argument, brain_command
+from ..command import OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
 from ..output import emit
-from ..params import NonEmptyType, PathType
+from ..params import CountType, NonEmptyType, PathType
 from ..progress_bar import ProgressBar
 from ..render.changes import restore_line
+from ..render.human_format import align_columns, local_time
 from ..revision_paths import is_path, resolve_paths, separate_skills
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Undone
+    from brain.results import Operation, Undone
 
 
 @brain_command(
@@ -72,3 +74,21 @@ def _undone_lines(verb: str, result: Undone) -> list[str]:
         f"{verb}: {escape(result.description)}, on {escape(result.branch)}",
         restore_line(result),
     ]
+
+
+@brain_command("log", examples=("brain op log", "brain op log -n 5 --json"))
+@option("-n", "--limit", type=CountType(), metavar="N", help="Show at most N operations.")
+def op_log_command(app: App, limit: int | None) -> None:
+    """List operations, newest first.
+
+    Each command that moved the head or a branch is one line, including undo and redo.
+    """
+    found = app.brain.history.list_operations(limit)
+    emit(app, {"operations": found}, _operation_lines(found))
+
+
+def _operation_lines(found: list[Operation]) -> Iterator[str]:
+    yield from align_columns(
+        (str(item.number), local_time(item.time), item.author, item.kind, item.description)
+        for item in found
+    )
