@@ -89,6 +89,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
     show = reads(lambda: proposals.find_proposal)
     accept = writes(lambda: proposals.accept_proposal)
     reject = reads(lambda: proposals.reject_proposal)
+    list_rejections = reads(lambda: proposals.list_rejections)
 
     @property
     def current(self) -> str:

@@ -2,32 +2,38 @@
 
 A proposal is written without changing the folder or the head. It is accepted by the id of
 the reviewed snapshot, so that only what was reviewed is merged; later snapshots of the
-proposal stay open. It is rejected by deleting its branch.
+proposal stay open. It is rejected by deleting its branch; the operation log has the reason.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 from ..digest import is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..limits import MAX_MESSAGE_BYTES
 from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache
 from ..repo.lineage_cache import AncestorSet
-from ..repo.log_entry import ACCEPT_COMMAND
-from ..repo.session import Session, head_ref
+from ..repo.log_entry import ACCEPT_COMMAND, decode_log_entry
+from ..repo.secrets import mask_recorded_message
+from ..repo.session import Session, head_ref, validate_text
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
-from ..results import Merged, Proposal
+from ..results import Merged, Proposal, Rejection
 from ..store.reader import StoreReader
 from ..store.writer import open_store_or_readonly
 from ..util.progress import Progress
+from ..util.utc_time import utc_time
 from . import branches
 
 _SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
 """The suffix that a session adds to the name of its client in its branch."""
 PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
+_REJECT, _REASON = f"reject {PROPOSAL_BRANCH_PREFIX}", ": "
+"""What comes before the name, and the reason, in the description of a rejection."""
+_MAX_READ_OPERATIONS = 200
 
 
 class ProposalSession(Session):
@@ -163,16 +169,44 @@ def accept_proposal(
     return begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
 
 
-def reject_proposal(session: Session, name: str) -> Proposal:
-    """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""
+def reject_proposal(session: Session, name: str, message: str = "") -> Proposal:
+    """Delete a proposal for the reason `message`; `undo` restores it.
+
+    Secrets in the reason are masked. Raises `NotFound` (`no_proposal`) or `InvalidInput`
+    (`too_large`).
+    """
+    message = mask_recorded_message(session, validate_text(message, MAX_MESSAGE_BYTES, "message"))
     with lock_for_writing(session), store_transaction(session) as tx:
         name, tip, _ = _resolve_proposal(session, name)
         proposal = _describe_proposal(session, name, tip)
         ref = branches.PROPOSAL_REF_PREFIX + name
         tx.update_ref(ref, tip, None)
-        description = f"reject {PROPOSAL_BRANCH_PREFIX}{name}"
+        description = f"{_REJECT}{name}{message and _REASON + message}"
         log_operation(session, tx, "branch", description, [(ref, tip, b"")])
     return proposal
+
+
+def list_rejections(session: Session, name: str) -> list[Rejection]:
+    """Return the last rejections of a proposal, or of all sessions of a client, newest first.
+
+    There are none of a proposal that is there again, or that was rejected more than
+    `_MAX_READ_OPERATIONS` operations ago.
+    """
+    refs = session.reader.list_refs()
+    found: dict[str, Rejection] = {}
+    if branches.PROPOSAL_REF_PREFIX + name in refs:
+        return []
+    for row in islice(session.reader.stream_operations(), _MAX_READ_OPERATIONS):
+        entry = decode_log_entry(row)
+        if entry.kind != "branch" or not entry.description.startswith(_REJECT):
+            continue
+        ((ref, tip, _),) = entry.refs
+        its_name = ref.removeprefix(branches.PROPOSAL_REF_PREFIX)
+        if name in (its_name, _SESSION_SUFFIX.sub("", its_name)) and ref not in refs:
+            message = entry.description.removeprefix(_REJECT + its_name).removeprefix(_REASON)
+            rejection = Rejection(its_name, tip.hex(), utc_time(entry.time), entry.author, message)
+            found.setdefault(its_name, rejection)
+    return list(found.values())
 
 
 def _resolve_proposal(session: Session, name_or_id: str) -> tuple[str, bytes, bytes]:

@@ -528,6 +528,16 @@ class Proposal(NamedTuple):
     skills: list[SkillChange]
 
 
+class Rejection(NamedTuple):
+    """A proposal that `author` rejected, for the reason `message`, "" if they gave none."""
+
+    name: str
+    snapshot: str
+    time: datetime
+    author: str
+    message: str
+
+
 class Proposals(NamedTuple):
     """All open proposals, by name."""
 

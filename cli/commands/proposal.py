@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from brain.results import text_format
 
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..json_format import to_json
 from ..options import message_option
@@ -134,15 +134,24 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, binary
     report_merge(app, result)
 
 
-@brain_command("reject", examples=("brain proposal reject claude-code",), exits=WRITE_EXITS)
+@brain_command(
+    "reject",
+    examples=(
+        "brain proposal reject claude-code",
+        'brain proposal reject claude-code -m "Say where the price comes from"',
+    ),
+    exits=WRITE_EXITS,
+)
 @argument("name")
-def proposal_reject_command(app: App, name: str) -> None:
+@option("-m", "--message", metavar="TEXT", help="The reason, which the agent gets to read.")
+def proposal_reject_command(app: App, name: str, message: str | None) -> None:
     """Remove a proposal.
 
     NAME is as in `brain proposal list`. `brain undo` restores it. The next proposal
-    of the agent starts at the head.
+    of the agent starts at the head. The agent reads the reason in its
+    next answer, or when its next session begins; `brain op log` has it, too.
     """
-    rejected = app.brain.proposals.reject(name)
+    rejected = app.brain.proposals.reject(name, message or "")
     emit(
         app,
         rejected,

@@ -191,6 +191,22 @@ def test_a_rejected_proposal_comes_back_with_undo(agent, cli):
     assert "fresh added" in cli("proposal", "list").out
 
 
+def test_the_reason_of_a_rejection_is_in_the_log_without_secrets(agent, cli):
+    propose()
+    token = "AKIAIOSFODNN7EXAMPLQ"
+    reason = f"Name the source, not {token}"
+    told = cli("--author", "ada", "proposal", "reject", "claude", "-m", reason)
+    assert told.status == 0
+    (entry,) = cli("op", "log", "-n", "1", "--json").document["operations"]
+    assert entry["author"] == "ada"
+    assert entry["description"].startswith("reject proposed/claude: Name the source, not ")
+    assert token not in entry["description"]
+    with Brain.open(".") as brain:
+        (found,) = brain.proposals.list_rejections("claude")
+        assert (found.author, found.message[:15]) == ("ada", "Name the source")
+        assert brain.undo() and brain.proposals.list_rejections("claude") == []
+
+
 def propose_files(**files: bytes) -> str:
     """Propose what a skill of files becomes: recorded on another branch, then merged."""
     with Brain.open(".") as brain:

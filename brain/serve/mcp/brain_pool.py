@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...errors import BrainError, Conflict, InvalidInput, NotFound
+from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
 from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
 from ..tools import Tool, Toolbox, ToolResult
@@ -28,7 +28,7 @@ from .client_session import ClientBrain
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...results import Skill, SkillChange
+    from ...results import Rejection, Skill, SkillChange
 
 BrainOpener = Callable[[str], "Brain"]
 """Opens the brain for an author."""
@@ -48,6 +48,9 @@ DEFAULT_INSTRUCTION_TOKENS = 1024
 """Tokens of the instructions, of 4 characters each: clients cut them at 4,096 characters."""
 MEMORY_SHARE = 4
 """One part in so many of the instructions is kept for memory, however many skills there are."""
+_REJECTIONS_SHARE = 8
+"""One part in so many may say why proposals were rejected."""
+_REASON_CHARS = 300
 MAX_INDEX_PAGE_CHARS = 16_000
 """Characters of a page of the index."""
 MAX_PROMPT_PAGE_CHARS = 32_000
@@ -125,6 +128,8 @@ class BrainPool:
             self._base_brain.proposals.open(proposal).close()
         self._clients: OrderedDict[_ClientKey, ClientBrain] = OrderedDict()
         self._proposals: OrderedDict[_ClientKey, _Proposal] = OrderedDict()
+        self._untold: set[_ClientKey] = set()
+        """The sessions that proposed since they last heard of a rejection."""
         self._last_heads: dict[str, str] = {}
         self._last_tools: list[ToolVersions] | None = None
         self._tool_marks: list[tuple[str, int]] = []
@@ -149,8 +154,22 @@ class BrainPool:
         if self.mode == READ_MODE:
             return Toolbox(self._base_brain, read_only=True).call(name, arguments)
         warning = self._show_folder(name, arguments) if name in _READING else ""
-        answer = self._client_brain(self._key(client, session)).call(session, name, arguments)
-        return answer._replace(text=f"{answer.text}\n{warning}") if warning else answer
+        key = self._key(client, session)
+        client_brain = self._client_brain(key)
+        rejected = self._find_rejection(key)
+        answer = client_brain.call(session, name, arguments)
+        if answer.changed and self.mode == PROPOSE_MODE:
+            self._untold.add(key)
+        return answer._replace(text="\n".join(filter(None, (answer.text, warning, rejected))))
+
+    def _find_rejection(self, key: _ClientKey) -> str:
+        """Return, once, that what a session proposed was rejected, and why."""
+        if key not in self._untold:
+            return ""
+        found = self._base_brain.proposals.list_rejections(self._proposals[key].name)
+        if found:
+            self._untold.discard(key)
+        return "".join(map(_rejection_text, found))
 
     def _show_folder(self, name: str = "", arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> str:
         """Record what people edited in the folder, since an answer shows it, as their own edit.
@@ -211,6 +230,7 @@ class BrainPool:
                 self._clients.pop(key).close()
         for key in [key for key in self._proposals if session and key.session == session]:
             del self._proposals[key]
+        self._untold.intersection_update(self._proposals)
 
     def brain(self, client: str, session: str = "") -> Brain:
         """Return the brain as a session of a client sees it. Raises `BrainError`."""
@@ -248,8 +268,8 @@ class BrainPool:
         """Return the proposal of a session: one of its own, unless all share one."""
         if key not in self._proposals:
             while len(self._proposals) >= _MAX_PROPOSALS:
-                self._proposals.popitem(last=False)
-            client = key.name[:_CLIENT_NAME_CHARS].rstrip("-")
+                self._untold.discard(self._proposals.popitem(last=False)[0])
+            client = _name_in_branch(key.name)
             name = self._shared_proposal or f"{client}-{secrets.token_hex(_SUFFIX_BYTES)}"
             own: set[bytes] | frozenset[bytes] = set()
             self._proposals[key] = _Proposal(
@@ -259,7 +279,7 @@ class BrainPool:
         return self._proposals[key]
 
     def instructions(self, client: str, session: str = "") -> str:
-        """Return the instructions for a model: the guide, the Level-0 index, then memory.
+        """Return the instructions for a model: the guide, the Level-0 index, memory, rejections.
 
         They have at most the characters of the budget, if that is enough for the guide. The
         part before memory does not depend on memory: clients cache prompts by their beginning.
@@ -275,13 +295,26 @@ class BrainPool:
         index = prompt.build_framed_index(head, budget=max(room, 0), count=_utf16_size)
         left_out = prompt.build_index(head, budget=max(room, 0), count=_utf16_size).left_out
         last = f"\n{_MORE_SKILLS.format(count=left_out)}" if left_out else ""
+        rejections = self._list_rejections(client, most // _REJECTIONS_SHARE)
         memory = prompt.build_framed_memory(
             head,
-            max_size=most - _utf16_size(f"{text}{index}{last}\n\n"),
+            max_size=most - _utf16_size(f"{text}{index}{last}\n\n{rejections}\n\n"),
             measure=_utf16_size,
             how="the prompt system" if self.mode == READ_MODE else "the tool memory",
         )
-        return "\n\n".join(filter(None, (f"{text}{index}{last}", memory)))
+        return "\n\n".join(filter(None, (f"{text}{index}{last}", memory, rejections)))
+
+    def _list_rejections(self, client: str, most: int) -> str:
+        """Return why proposals of earlier sessions of a client were rejected, the last ones."""
+        if self.mode != PROPOSE_MODE:
+            return ""
+        name = self._shared_proposal or _name_in_branch(client_slug(client))
+        text = ""
+        for one in self._base_brain.proposals.list_rejections(name):
+            longer = f"{text}{text and chr(10)}{_rejection_text(one)}"
+            if one.message and _utf16_size(longer) <= most:
+                text = longer
+        return text
 
     def read_index(self, client: str, session: str = "", *, after: str = "") -> ResourceContent:
         """Return a page of the Level-0 index, framed as in the prompt: the skills behind one."""
@@ -427,6 +460,15 @@ INDEX_URI = "brain://index"
 def index_uri(after: str) -> str:
     """Return the URI of the page of the index behind the skill with an address."""
     return f"{INDEX_URI}?after={quote(after, safe='')}"
+
+
+def _name_in_branch(client: str) -> str:
+    return client[:_CLIENT_NAME_CHARS].rstrip("-")
+
+
+def _rejection_text(one: Rejection) -> str:
+    reason = printable_text(" ".join(one.message.split()), _REASON_CHARS) or "no reason given"
+    return f"A person rejected what you proposed as {one.name}: {reason}"
 
 
 def _utf16_size(text: str) -> int:

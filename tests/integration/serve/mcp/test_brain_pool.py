@@ -55,6 +55,39 @@ def test_what_is_proposed_and_rejected_moves_too(brain):
     desk.close()
 
 
+def test_who_proposed_is_told_once_why_it_was_rejected(brain):
+    desk = opened(brain, PROPOSE_MODE)
+    create = {"action": "create", "name": "x", "content": "X."}
+    desk.call("claude", "skill_manage", create, "a")
+    desk.call("codex", "skill_manage", create, "b")
+    (name,) = (one.name for one in brain.proposals.list() if one.name.startswith("claude"))
+    assert "rejected" not in desk.call("claude", "skills_list", {}, "a").text
+    brain.proposals.reject(name, "Say where\nthe price comes from")
+    said = f"A person rejected what you proposed as {name}: Say where the price comes from"
+    assert desk.call("claude", "skill_manage", create, "a").text.endswith(said)
+    assert "rejected" not in desk.call("claude", "skills_list", {}, "a").text
+    assert "rejected" not in desk.call("codex", "skills_list", {}, "b").text
+    brain.proposals.reject(name)
+    assert desk.call("claude", "skills_list", {}, "a").text.endswith(f"{name}: no reason given")
+    desk.close()
+
+
+def test_a_later_session_of_the_client_is_told_why_in_its_instructions(brain):
+    desk = opened(brain, PROPOSE_MODE)
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    desk.close()
+    (found,) = brain.proposals.list()
+    brain.proposals.reject(found.name, "Too long: " + 5000 * "x")
+    later = opened(brain, PROPOSE_MODE)
+    said = later.instructions("claude", "new")
+    assert f"rejected what you proposed as {found.name}: Too long: xxx" in said
+    assert len(said) < 4096
+    assert "rejected" not in later.instructions("codex", "new")
+    brain.undo()
+    assert "rejected" not in later.instructions("claude", "new")
+    later.close()
+
+
 def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain):
     desk = opened(brain, PROPOSE_MODE)
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
