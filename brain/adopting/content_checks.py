@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ..objects.tree_node import LINK
 from ..secrets import CERTAIN, SecretFinding, find_secrets
 from .home_layout import REASON_DATABASE
-from .scan_home import HomeFile
 from .skipped import SkippedFiles
+from .source_protocol import HomeFile
 
 SECRET_CODE = "secret"
 _MAX_DESCRIBED = 20

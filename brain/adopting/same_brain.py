@@ -15,9 +15,8 @@ from ..results import FileInfo, SnapshotInfo
 from .brain_protocol import AdoptionBrain
 from .content_checks import filter_unsafe
 from .safe_read import SkipFile, read_home_file
-from .scan_home import HomeFile
 from .skipped import SkippedFiles
-from .source_protocol import DetectedSource, FilesRead, SourceState
+from .source_protocol import DetectedSource, FilesRead, HomeFile, SourceState
 
 SAME_BRAIN_KIND = "brain"
 

@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from .. import limits
 from ..errors import ACCESS_HINT, InvalidInput, printable_text
@@ -27,7 +26,7 @@ from .linked_skills import OUTSIDE_CODE, LinkedSkills, describe_folder_link
 from .publish_manifest import RECORD_NAME as RECORD
 from .safe_read import GONE_CODE, SkipFile, read_home_file, real_place
 from .skipped import SkippedFiles, reason_without_path
-from .source_protocol import SourceFile
+from .source_protocol import HomeFile
 
 MAX_HOME_FILES = 200_000
 """Files adopted from one home."""
@@ -39,14 +38,6 @@ MAX_HOME_BYTES = 2 << 30
 _ADOPTED_LINK = "a link to a folder that is adopted"
 OTHER_SKILLS_CODE = "other_skills"
 """Code of a skipped folder with skills that are none of the program."""
-
-
-class HomeFile(NamedTuple):
-    """A file to adopt: its path in the home, its path in the brain, and its content."""
-
-    home_path: str
-    brain_path: str
-    file: SourceFile
 
 
 def scan_home(

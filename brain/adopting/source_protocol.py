@@ -38,6 +38,14 @@ class DetectedSource(NamedTuple):
         return self.origin or str(self.path)
 
 
+class HomeFile(NamedTuple):
+    """A file to adopt: its path in the home, its path in the brain, and its content."""
+
+    home_path: str
+    brain_path: str
+    file: SourceFile
+
+
 class SourceState(NamedTuple):
     """The files of a source.
 

@@ -184,7 +184,7 @@ class Collected(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """Recorded states of a source: the head of its branch, and the number of new states.
+    """A recorded state of a source: the head of its branch; `steps` is 0 if it was there already.
 
     `left` lists the files that a brain cannot hold.
     """
