@@ -22,7 +22,7 @@ from ..repo.session import CONTROL_FOLDER, is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
-from . import ignore_filter, in_place, same_brain
+from . import in_place, same_brain, source_files
 from .brain_protocol import AdoptionBrain
 from .clone import bare_repository_url, clone_repository, parse_repository_url
 from .create_brain import (
@@ -34,10 +34,9 @@ from .create_brain import (
 )
 from .home_origins import find_sources, own_path, usual_path
 from .home_readers import HomeReader
-from .ignore_filter import filter_ignored, is_ignored
 from .layouts import LAYOUT_BY_KIND
 from .readopt import find_published_state, move_source_branch, restore_published_form
-from .source_protocol import DetectedSource, FilesRead, Notice, SourceState
+from .source_files import DetectedSource, FilesRead, Notice, SourceState, filter_ignored, is_ignored
 from .sources import build_source, detect_source
 
 _NOT_IN_PLACE_REASON = "not in a folder of skills that the program reads"
@@ -335,7 +334,7 @@ def _map_in_place(
         *(notice for notice in notices if notice.path not in brain_files),
         *(Notice("not_in_place", path, _NOT_IN_PLACE_REASON) for path in elsewhere),
         *(
-            Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
+            Notice(source_files.IGNORED_CODE, path, source_files.IGNORED_REASON)
             for path in sorted(ignored)
             if not any(path.startswith(f"{folder}/") for folder in elsewhere)
         ),

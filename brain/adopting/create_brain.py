@@ -21,7 +21,7 @@ from ..repo.part import open_session
 from ..repo.session import CONTROL_FOLDER, is_brain
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
-from .source_protocol import SourceFile, SourceState
+from .source_files import SourceFile, SourceState
 
 
 class BrainOpener(NamedTuple):

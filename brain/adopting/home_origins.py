@@ -19,8 +19,7 @@ from .brain_protocol import AdoptionBrain
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
 from .publish_manifest import PublishedFile, form_mode, info_state
 from .publish_plan import read_manifest_at
-from .safe_read import real_place
-from .source_protocol import DetectedSource
+from .source_files import DetectedSource, real_place
 from .sources import build_source, source_readers
 
 ADOPTED_FORM, RENAMED_FORM = "adopted", "renamed"

@@ -13,14 +13,19 @@ from pathlib import Path
 from ..folder.handles import FolderHandles, open_root
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
 from . import layouts
-from .content_checks import filter_unsafe
 from .home_layout import REASON_OTHER, REASON_STATE, PathRule
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
-from .safe_read import SkipFile, read_home_file
 from .scan_home import scan_home
 from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
-from .skipped import SkippedFiles
-from .source_protocol import DetectedSource, FilesRead, SourceState
+from .source_files import (
+    DetectedSource,
+    FilesRead,
+    SkipFile,
+    SkippedFiles,
+    SourceState,
+    filter_unsafe,
+    read_home_file,
+)
 
 CERTAIN_CONFIDENCE = 50
 """Confidence for a place that can be nothing else."""

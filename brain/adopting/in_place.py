@@ -23,9 +23,8 @@ from ..ops.memory import MEMORY_FOLDERS, MEMORY_NOTES
 from ..repo import manifest
 from ..repo.session import is_brain
 from .create_brain import render_home_manifest
-from .ignore_filter import is_ignored
 from .layouts import LAYOUT_BY_KIND, HomeLayout
-from .skipped import SkippedFiles
+from .source_files import SkippedFiles, is_ignored
 
 OWN_FILES = frozenset((manifest.MANIFEST_PATH, IGNORE_FILE_NAME))
 """The files that adoption writes into a home; they belong to the brain, not to the program."""

@@ -17,7 +17,7 @@ from ..errors import printable_text
 from ..folder.scan import BEHIND_LINK, LeftOutPlace, find_left_out_skills
 from ..skills.skill_layout import SKILL_FILES
 from .home_layout import NO_SKILL_FOLDERS, HomeLayout, PathRule
-from .safe_read import SkipFile
+from .source_files import SkipFile
 
 SAME_SKILL_CODE, OUTSIDE_CODE = "same_skill", "link_outside"
 _SHARED_SKILLS = (".agents", "skills")

@@ -22,7 +22,6 @@ from ..results import Notice, Published
 from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
-from .content_checks import SECRET_CODE, describe_secrets, find_new_secrets
 from .home_origins import find_origins, find_sources
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .linked_skills import LinkedSkills
@@ -49,8 +48,7 @@ from .publish_target import (
     read_states,
     refuse_own_folder,
 )
-from .safe_read import real_place
-from .source_protocol import SourceFile
+from .source_files import SECRET_CODE, SourceFile, describe_secrets, find_new_secrets, real_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,7 @@ from ..objects import paths
 from ..objects.tree_node import EXECUTABLE, FILE, LINK
 from ..results import FileInfo
 from ..util import strict_json
-from .safe_read import SkipFile, read_home_file
-from .source_protocol import SourceFile
+from .source_files import SkipFile, SourceFile, read_home_file
 
 RECORD_NAME = ".brain-published.json"
 _FORMAT = 1

@@ -20,7 +20,7 @@ from ..skills.skill_layout import SKILL_FILES
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import ENTRY_KINDS
-from .safe_read import MAX_ADOPTED_FILE_BYTES
+from .source_files import MAX_ADOPTED_FILE_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from .publish_manifest import (
     info_state,
 )
 from .publish_plan import PlannedFile, PublishPlan, content_refusal
-from .source_protocol import SourceFile
+from .source_files import SourceFile
 
 RENDER_VERSION = "2"
 """Part of the form of a file; raise it whenever `export_to_spec` changes its output."""

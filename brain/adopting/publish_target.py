@@ -17,10 +17,9 @@ from ..repo.session import is_brain
 from ..util.files import LockTimeout, lock_file
 from .home_layout import PathRule
 from .home_readers import HomeReader
-from .ignore_filter import is_ignored
 from .layouts import AGENTSKILLS, CLIENT_LAYOUTS, HomeLayout
 from .publish_manifest import file_state
-from .safe_read import GONE_CODE, SkipFile, read_home_file
+from .source_files import GONE_CODE, SkipFile, is_ignored, read_home_file
 
 PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")
 _BARE_SKILLS = replace(AGENTSKILLS, kind="agentskills", rules=(PathRule("", "skills/"),))

@@ -35,8 +35,7 @@ from .publish_manifest import (
 from .publish_plan import PlannedFile, plan_publication
 from .publish_render import RenderForm, render_skill_text
 from .publish_target import layout_by_kind
-from .safe_read import real_place
-from .source_protocol import DetectedSource, FilesRead, SourceFile, SourceState
+from .source_files import DetectedSource, FilesRead, SourceFile, SourceState, real_place
 
 
 class PublishedState(NamedTuple):

@@ -13,10 +13,16 @@ from ..folder.handles import FolderHandles, open_root
 from ..ops.import_states import BRAIN_OWNED_FILES
 from ..results import FileInfo, SnapshotInfo
 from .brain_protocol import AdoptionBrain
-from .content_checks import filter_unsafe
-from .safe_read import SkipFile, read_home_file
-from .skipped import SkippedFiles
-from .source_protocol import DetectedSource, FilesRead, HomeFile, SourceState
+from .source_files import (
+    DetectedSource,
+    FilesRead,
+    HomeFile,
+    SkipFile,
+    SkippedFiles,
+    SourceState,
+    filter_unsafe,
+    read_home_file,
+)
 
 SAME_BRAIN_KIND = "brain"
 

@@ -24,9 +24,15 @@ from .home_layout import (
 )
 from .linked_skills import OUTSIDE_CODE, LinkedSkills, describe_folder_link
 from .publish_manifest import RECORD_NAME as RECORD
-from .safe_read import GONE_CODE, SkipFile, read_home_file, real_place
-from .skipped import SkippedFiles, reason_without_path
-from .source_protocol import HomeFile
+from .source_files import (
+    GONE_CODE,
+    HomeFile,
+    SkipFile,
+    SkippedFiles,
+    read_home_file,
+    real_place,
+    reason_without_path,
+)
 
 MAX_HOME_FILES = 200_000
 """Files adopted from one home."""

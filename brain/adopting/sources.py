@@ -19,7 +19,7 @@ from .home_readers import (
     SkillFolderReader,
     path_exists,
 )
-from .source_protocol import DetectedSource
+from .source_files import DetectedSource
 
 _HOME_FOLDERS = (
     *(layout.home_name for layout in layouts.HOME_LAYOUTS if layout.home_name),

@@ -129,7 +129,7 @@ def _pin_root_keys(app: App, result: Adopted) -> None:
 
 
 def _adoption_lines(result: Adopted) -> Iterator[str]:
-    from brain.adopting.content_checks import SECRET_CODE
+    from brain.adopting.source_files import SECRET_CODE
     from brain.folder.handles import UNREADABLE
 
     what = f"{result.kind} at {escape(result.source)}"

@@ -7,7 +7,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, ignore_filter, publish
+from brain.adopting import PublishRequest, publish, source_files
 from brain.adopting.sources import detect_source
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER, skill_text, write_files
@@ -281,7 +281,7 @@ TEXT = "---\nname: a\ndescription: A\n---\n"
 @pytest.fixture
 def short_names(monkeypatch):
     """Make the file system of the brain one that takes names of at most 40 bytes."""
-    monkeypatch.setattr(ignore_filter, "_max_name_bytes", lambda root: 40)
+    monkeypatch.setattr(source_files, "_max_name_bytes", lambda root: 40)
 
 
 @pytest.mark.usefixtures("short_names")

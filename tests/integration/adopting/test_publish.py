@@ -9,7 +9,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish, safe_read
+from brain.adopting import PublishRequest, publish, source_files
 from brain.adopting.publish_manifest import (
     RECORD_NAME,
     PublishedFile,
@@ -346,10 +346,12 @@ def test_records_of_others_stay_though_one_is_there_twice(tmp_path, brain):
 
 
 def test_a_record_is_read_though_it_is_longer_than_what_is_published(tmp_path):
-    row = PublishedFile("path", "b" * safe_read.MAX_ADOPTED_FILE_BYTES, "1:agentskills:kept", "s")
+    row = PublishedFile(
+        "path", "b" * source_files.MAX_ADOPTED_FILE_BYTES, "1:agentskills:kept", "s"
+    )
     record = PublishRecord("b", "agentskills", "s", {"path": row})
     save_records(tmp_path, [record])
-    assert (tmp_path / RECORD_NAME).stat().st_size > safe_read.MAX_ADOPTED_FILE_BYTES
+    assert (tmp_path / RECORD_NAME).stat().st_size > source_files.MAX_ADOPTED_FILE_BYTES
     assert load_records(tmp_path) == [record]
 
 
