@@ -24,7 +24,6 @@ from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins, find_sources
 from .layouts import LAYOUT_BY_KIND, HomeLayout
-from .linked_skills import LinkedSkills
 from .publish_manifest import (
     ABSENT_STATE,
     PublishedFile,
@@ -48,6 +47,7 @@ from .publish_target import (
     read_states,
     refuse_own_folder,
 )
+from .scan_home import LinkedSkills
 from .source_files import SECRET_CODE, SourceFile, describe_secrets, find_new_secrets, real_place
 
 
