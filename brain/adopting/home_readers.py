@@ -13,8 +13,7 @@ from pathlib import Path
 from ..folder.handles import FolderHandles, open_root
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
 from . import layouts
-from .home_layout import REASON_OTHER, REASON_STATE, PathRule
-from .layouts import AGENTSKILLS, PROJECT, HomeLayout
+from .layouts import AGENTSKILLS, PROJECT, REASON_OTHER, REASON_STATE, HomeLayout, PathRule
 from .scan_home import scan_home
 from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
 from .source_files import (

@@ -19,7 +19,7 @@ from ..folder.scan import BEHIND_LINK, NESTED_STORE_FOLDERS, LeftOutPlace, find_
 from ..objects import paths
 from ..objects.tree_node import LINK
 from ..skills.skill_layout import SKILL_FILES
-from .home_layout import (
+from .layouts import (
     NO_SKILL_FOLDERS,
     REASON_OTHER,
     REASON_RULE_FILE,

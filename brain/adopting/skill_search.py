@@ -14,7 +14,7 @@ from .. import limits
 from ..errors import printable_text
 from ..objects import paths
 from ..skills.skill_layout import SKILL_FILES, name_by_path_alone, outer_folders
-from .home_layout import HomeLayout, SkillFolders, default_skip_reason
+from .layouts import HomeLayout, SkillFolders, default_skip_reason
 
 MAX_SEARCHED = 1_000_000
 """Files and folders that one search lists."""

@@ -23,7 +23,7 @@ from ..objects.tree_node import LINK
 from ..ops.import_states import SourceFile
 from ..results import Notice
 from ..secrets import CERTAIN, SecretFinding, find_secrets
-from .home_layout import REASON_DATABASE
+from .layouts import REASON_DATABASE
 
 MAX_NOTICES_PER_FOLDER = 50
 """Single notices for one code in one folder; further ones are only counted."""
