@@ -33,11 +33,10 @@ from .create_brain import (
     rollback_on_failure,
 )
 from .home_origins import find_sources, own_path, usual_path
-from .home_readers import HomeReader
 from .layouts import LAYOUT_BY_KIND
 from .readopt import find_published_state, move_source_branch, restore_published_form
 from .source_files import DetectedSource, FilesRead, Notice, SourceState, filter_ignored, is_ignored
-from .sources import build_source, detect_source
+from .sources import HomeReader, build_source, detect_source
 
 _NOT_IN_PLACE_REASON = "not in a folder of skills that the program reads"
 

@@ -15,10 +15,10 @@ from ..folder.write import remove_temporary_files
 from ..objects import paths
 from ..repo.session import is_brain
 from ..util.files import LockTimeout, lock_file
-from .home_readers import HomeReader
 from .layouts import AGENTSKILLS, CLIENT_LAYOUTS, HomeLayout, PathRule
 from .publish_manifest import file_state
 from .source_files import GONE_CODE, SkipFile, is_ignored, read_home_file
+from .sources import HomeReader
 
 PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")
 _BARE_SKILLS = replace(AGENTSKILLS, kind="agentskills", rules=(PathRule("", "skills/"),))

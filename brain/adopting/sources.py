@@ -1,25 +1,289 @@
-"""All kinds of sources that can be adopted, and the detection of the right one."""
+"""Readers of program homes and of folders of skills."""
 
 from __future__ import annotations
 
-from itertools import chain
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from ..digest import blob_id
 from ..errors import InvalidInput
+from ..folder.handles import FolderHandles, open_root
 from ..ops.import_states import ImportSource
+from ..skills.skill_layout import SKILL_FILES, slug_from_path
 from ..skills.slug import fold_to_slug
 from . import layouts, publish_manifest
-from .home_readers import (
-    CERTAIN_CONFIDENCE,
-    SURE_CONFIDENCE,
-    HomeReader,
-    MemFsReader,
-    ProjectReader,
-    SkillFolderReader,
-    path_exists,
+from .layouts import AGENTSKILLS, PROJECT, REASON_OTHER, REASON_STATE, HomeLayout, PathRule
+from .scan_home import scan_home
+from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
+from .source_files import (
+    DetectedSource,
+    FilesRead,
+    SkipFile,
+    SkippedFiles,
+    SourceState,
+    filter_unsafe,
+    read_home_file,
 )
-from .source_files import DetectedSource
+
+CERTAIN_CONFIDENCE = 50
+"""Confidence for a place that can be nothing else."""
+SURE_CONFIDENCE, LIKELY_CONFIDENCE = 30, 20
+"""Confidence if a mark of a program exists, or only signs; each mark and sign adds 1."""
+
+
+class HomeReader:
+    """Recognises and reads the home of one kind of program."""
+
+    def __init__(self, layout: HomeLayout) -> None:
+        self.layout = layout
+        self.kind = layout.kind
+        self._searches: dict[Path, SkillSearch] = {}
+
+    def detect(self, path: Path) -> DetectedSource | None:
+        """Look for marks and signs of the program, without reading files."""
+        return self.detect_among(path, lambda name: path_exists(path, name))
+
+    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
+        """Look for marks and signs in a folder of which `exists` knows the files."""
+        layout = self.layout
+        marks = list(filter(exists, layout.marks))
+        signs = list(filter(exists, layout.signs))
+        if layout.is_home(path) and not marks:
+            marks = list(filter(exists, self._places()))
+        is_other_kind = any(map(exists, layout.excluding_marks))
+        if is_other_kind or (not marks and len(signs) < layout.min_signs):
+            return None
+        weight = (SURE_CONFIDENCE if marks else LIKELY_CONFIDENCE) + min(len(marks) + len(signs), 9)
+        return DetectedSource(
+            self.kind, path, ", ".join((marks + signs)[:3]), weight, self.in_place_folder(path)
+        )
+
+    def assume_kind(self, path: Path) -> DetectedSource | None:
+        """Accept a folder as such a home because the user says so, if a rule matches anything."""
+        evidence = next((place for place in self._places() if path_exists(path, place)), None)
+        if evidence is None:
+            return None
+        folder = self.in_place_folder(path)
+        return DetectedSource(self.kind, path, evidence, SURE_CONFIDENCE, folder)
+
+    def _places(self) -> Iterator[str]:
+        """Yield the files and folders that rules of the layout name."""
+        places = (rule.home_pattern.partition("*")[0].rstrip("/") for rule in self.layout.rules)
+        return filter(None, places)
+
+    def in_place_folder(self, path: Path) -> Path | None:
+        """Return the folder that can be adopted in place, None if there is none."""
+        return path if self.layout.in_place else None
+
+    def layout_at(self, path: Path) -> HomeLayout:
+        """Return the layout of the home at `path`, with the skills found there."""
+        return self.with_skills(self.layout, path)
+
+    def layout_of(self, detected: DetectedSource) -> HomeLayout:
+        """Return the layout of a source, which may be the clone of a repository."""
+        return self.layout_at(detected.path)
+
+    def with_skills(self, layout: HomeLayout, path: Path) -> HomeLayout:
+        """Return a layout with the skills at `path` that its rules do not take."""
+        return add_skill_folders(layout, self.search(path).folders, partial(_are_equal, path))
+
+    def search(self, path: Path) -> SkillSearch:
+        """Find the skills at `path`, once."""
+        if path not in self._searches:
+            self._searches[path] = search_skills(path, self._search_skip_reason)
+        return self._searches[path]
+
+    def _search_skip_reason(self, path: str) -> str:
+        """Return why skills in a folder are not adopted; a hidden folder may have some."""
+        reason = self.layout.skip_reason(path)
+        if self.layout.skills_anywhere:
+            return "" if reason == REASON_STATE else reason
+        return reason or ("" if self.layout.may_contain(path) else REASON_OTHER)
+
+    def read(self, detected: DetectedSource, allow: Collection[str]) -> SourceState:
+        """Read the home.
+
+        Files with certain secrets are skipped (code `secret`; the reason has rule, line and
+        id), unless `allow` has the id of the finding.
+        """
+        skipped = SkippedFiles()
+        source_paths: dict[str, str] = {}
+        files = scan_home(
+            detected.path,
+            self.layout_of(detected),
+            skipped,
+            self.search(detected.path).left_out,
+        )
+
+        def read_files() -> FilesRead:
+            for home, brain, file in filter_unsafe(files, skipped, allow):
+                source_paths[brain] = home
+                yield brain, file
+            if not self.search(detected.path).is_complete:
+                reason = f"only {MAX_SEARCHED} files were searched for skills"
+                skipped.add("not_searched", "", reason)
+            skipped.finish()
+
+        message = f"Adopt {self.layout.title} {detected.path.name}"
+        return SourceState(read_files(), skipped, source_paths, message, skipped.is_unread)
+
+
+_MAX_COMPARED_FILES = 1000
+
+
+def _are_equal(root: Path, one: str, other: str) -> bool:
+    """Tell whether two folders below `root` have the same files; False for very many."""
+    found = [
+        {
+            path.relative_to(root / folder)
+            for path in islice((root / folder).rglob("*"), _MAX_COMPARED_FILES)
+            if path.is_symlink() or not path.is_dir()
+        }
+        for folder in (one, other)
+    ]
+    if found[0] != found[1] or len(found[0]) >= _MAX_COMPARED_FILES:
+        return False
+    with open_root(root) as fd, closing(FolderHandles(fd)) as folders, suppress(SkipFile):
+        pairs = ((f"{one}/{name}", f"{other}/{name}") for name in found[0])
+        return all(read_home_file(folders, a) == read_home_file(folders, b) for a, b in pairs)
+    return False
+
+
+def path_exists(root: Path, name: str) -> bool:
+    """Tell whether a path below `root` exists, even as a broken link."""
+    return os.path.lexists(root / name)
+
+
+_USER_HOME_KINDS = frozenset(("hermes", "openclaw-state"))
+"""Kinds whose folder, by its name, lies in the home of a user only and in no project."""
+PLAIN_CONFIDENCE = 10
+"""Confidence for skills without a sign of a program."""
+
+
+class ProjectReader(HomeReader):
+    """Recognises a project in which several programs are used, and reads the files of all."""
+
+    def __init__(self, others: Sequence[HomeReader]) -> None:
+        super().__init__(PROJECT)
+        self._others = others
+
+    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
+        """Look for the marks of at least two programs."""
+        found = [
+            detected for reader in self._others if (detected := reader.detect_among(path, exists))
+        ]
+        sure = [detected for detected in found if detected.confidence >= SURE_CONFIDENCE]
+        if len(sure) < 2:
+            return None
+        evidence = ", ".join(detected.evidence for detected in sure)
+        return DetectedSource(self.kind, path, evidence, SURE_CONFIDENCE, None)
+
+
+class SkillFolderReader(HomeReader):
+    """Recognises and reads folders of skills outside the home of a program."""
+
+    def __init__(self, homes: Sequence[HomeReader] = ()) -> None:
+        super().__init__(AGENTSKILLS)
+        self._homes = homes
+
+    def detect(self, path: Path) -> DetectedSource | None:
+        """Look for SKILL.md at any depth, unless the folder contains the home of a program."""
+        if not path.is_dir() or self._contains_home(path):
+            return None
+        folders = self.search(path).folders
+        if not folders:
+            return None
+        folder = self.in_place_folder(path)
+        evidence = "SKILL.md" if "" in folders else "skills/" if folder else f"{folders[0]}/"
+        return DetectedSource(self.kind, path, evidence, PLAIN_CONFIDENCE, folder)
+
+    def _contains_home(self, path: Path) -> bool:
+        """Tell whether a folder, such as that of a user, contains the home of a program."""
+        return any(
+            (home.kind in _USER_HOME_KINDS and (path / home.layout.home_name).is_dir())
+            or any(path_exists(path / home.layout.home_name, mark) for mark in home.layout.marks)
+            for home in self._homes
+        )
+
+    def in_place_folder(self, path: Path) -> Path | None:
+        """Return the folder if it contains `skills/` with skills."""
+        folders = self.search(path).folders
+        has_section = any(folder.startswith("skills/") for folder in folders)
+        return path if has_section and "" not in folders else None
+
+    def layout_at(self, path: Path) -> HomeLayout:
+        """Return the layout for the places of the skills in `path`."""
+        layout = skill_folder_layout(self.search(path).folders, path.name)
+        if self._is_shared_brain(path):
+            rules = tuple(PathRule(name, name) for name in ("skills/", "memory/", "prompts/"))
+            layout = replace(layout, rules=rules)
+        return self.with_skills(layout, path)
+
+    def layout_of(self, detected: DetectedSource) -> HomeLayout:
+        """Return the layout; of a brain that was cloned all files are taken."""
+        if detected.origin and self._is_shared_brain(detected.path):
+            layout = replace(AGENTSKILLS, rules=(PathRule("", ""),), skipped_patterns=())
+            return self.with_skills(layout, detected.path)
+        return self.layout_at(detected.path)
+
+    def _is_shared_brain(self, path: Path) -> bool:
+        """Tell whether a repository holds the files of a brain, without its store."""
+        names = ("manifest.yaml", "memory", "prompts")
+        is_shared = path_exists(path, ".git") and any(path_exists(path, name) for name in names)
+        return is_shared and self.in_place_folder(path) is not None
+
+
+def skill_folder_layout(folders: Collection[str], name: str) -> HomeLayout:
+    """Return the layout of a folder called `name` with skills in `folders`."""
+    if "" in folders:
+        rule = PathRule("", f"skills/{slug_from_path(f'{name}/{SKILL_FILES[0]}')}/")
+        hidden = (*AGENTSKILLS.skipped_patterns, (".*", "hidden"))
+        return replace(AGENTSKILLS, rules=(rule,), reported_folders=(), skipped_patterns=hidden)
+    if any(folder.startswith("skills/") for folder in folders):
+        return AGENTSKILLS
+    return replace(AGENTSKILLS, rules=())
+
+
+_LETTA_SECTION = b"[letta]"
+_MAX_CONFIG_BYTES = 64 << 10
+
+
+class MemFsReader(HomeReader):
+    """Recognises one generation of Letta's MemFS, by the files of every agent or by its git config.
+
+    In the older generation the files below `system/` are in every prompt; since 0.34 those at the
+    top are, with an index called MEMORY.md.
+    """
+
+    def detect(self, path: Path) -> DetectedSource | None:
+        """Look for the files of every agent, and for Letta's section in the git config."""
+        signs = [sign for sign in self.layout.signs if path_exists(path, sign)]
+        has_config = _has_letta_config(path)
+        if (path / "system").is_dir() != (self.layout is layouts.LETTA_SYSTEM):
+            return None
+        if not has_config and len(signs) < self.layout.min_signs:
+            return None
+        evidence = ", ".join([*([".git of Letta"] if has_config else []), *signs][:3])
+        return DetectedSource(self.kind, path, evidence, CERTAIN_CONFIDENCE, None)
+
+
+def _has_letta_config(path: Path) -> bool:
+    try:
+        with open(path / ".git" / "config", "rb", opener=_open_nonblocking) as config:
+            return _LETTA_SECTION in config.read(_MAX_CONFIG_BYTES)
+    except OSError:
+        return False
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open a file that may be a pipe without a writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
 
 _HOME_FOLDERS = (
     *(layout.home_name for layout in layouts.HOME_LAYOUTS if layout.home_name),

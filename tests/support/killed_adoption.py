@@ -22,7 +22,7 @@ NEW_BRAIN_KILL_POINTS = (
     "brain.folder.write:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
-    "brain.adopting.home_readers:scan_home 1",
+    "brain.adopting.sources:scan_home 1",
     "brain.repo.transaction:WriteTransaction.record_snapshot 1",
     "brain.ops.import_states:log_operation 1",
     "brain.repo.transaction:apply_pending_writes 1",
