@@ -22,7 +22,7 @@ from ..repo.session import CONTROL_FOLDER, is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
-from . import in_place, same_brain, source_files
+from . import in_place, readopt, source_files
 from .brain_protocol import AdoptionBrain
 from .clone import bare_repository_url, clone_repository, parse_repository_url
 from .create_brain import (
@@ -143,12 +143,12 @@ def _open_copy(
         yield None
         return
     with closing(opened) as copy, closing(open_brain(into.absolute())) as brain:
-        common = same_brain.find_common_snapshot(brain, copy)
+        common = readopt.find_common_snapshot(brain, copy)
         if common is None:
             yield None
             return
-        detected = DetectedSource(same_brain.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
-        state = same_brain.read_copy(brain, copy, detected, allow)
+        detected = DetectedSource(readopt.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
+        state = readopt.read_copy(brain, copy, detected, allow)
         yield _Copy(detected, brain, filter_ignored(brain.root, state), common)
 
 
