@@ -22,7 +22,7 @@ from ..repo.session import CONTROL_FOLDER, is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
-from . import in_place, readopt, source_files
+from . import create_brain, readopt, source_files
 from .brain_protocol import AdoptionBrain
 from .clone import bare_repository_url, clone_repository, parse_repository_url
 from .create_brain import (
@@ -96,8 +96,8 @@ def preview_adoption(
         _read_all(state)
         if folder is None:
             home = detected.in_place_folder or detected.path
-            rules = in_place.plan_ignore_file(home, detected.kind, state.skipped)
-            state = _map_in_place(state, rules, in_place.list_brain_files(home, rules))
+            rules = create_brain.plan_ignore_file(home, detected.kind, state.skipped)
+            state = _map_in_place(state, rules, create_brain.list_brain_files(home, rules))
         return _adopted_result(detected, folder, state, notices=unopened)
 
 
@@ -297,11 +297,11 @@ def _move_to_own_paths(
 def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainOpener) -> Adopted:
     home = detected.in_place_folder or detected.path
     _read_all(state)
-    rules = in_place.plan_ignore_file(home, detected.kind, state.skipped)
-    if not in_place.list_brain_files(home, rules) and not is_brain(home):
+    rules = create_brain.plan_ignore_file(home, detected.kind, state.skipped)
+    if not create_brain.list_brain_files(home, rules) and not is_brain(home):
         raise _nothing_to_take_error(detected)
-    with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
-        in_place.write_in_place_files(home, detected.kind, rules, opener.name)
+    with rollback_on_failure(home, partial(create_brain.restore_ignore_file, home, rules)):
+        create_brain.write_in_place_files(home, detected.kind, rules, opener.name)
         with closing(open_or_create(home, opener)) as brain:
             message = f"Adopt {detected.kind} in place"
             imported = brain.imports.record_folder(build_source(detected), message)
@@ -312,7 +312,7 @@ def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainO
 
 
 def _map_in_place(
-    state: SourceState, rules: in_place.IgnoreFileChange, recorded: set[str]
+    state: SourceState, rules: create_brain.IgnoreFileChange, recorded: set[str]
 ) -> SourceState:
     """Return the state with the files that the brain records; the others are added as skipped."""
     ignored = {
@@ -327,7 +327,7 @@ def _map_in_place(
         and home not in recorded
         and (brain != home or home not in ignored)
     )
-    brain_files = recorded | in_place.OWN_FILES
+    brain_files = recorded | create_brain.OWN_FILES
     notices = state.skipped.notices
     notices[:] = [
         *(notice for notice in notices if notice.path not in brain_files),
@@ -338,7 +338,7 @@ def _map_in_place(
             if not any(path.startswith(f"{folder}/") for folder in elsewhere)
         ),
     ]
-    return state._replace(source_paths={path: path for path in recorded - in_place.OWN_FILES})
+    return state._replace(source_paths={path: path for path in recorded - create_brain.OWN_FILES})
 
 
 def _adopted_result(

@@ -9,7 +9,7 @@ import pytest
 
 from brain import Brain, limits, results
 from brain.adopting import layouts, scan_home
-from brain.adopting.in_place import ignore_lines
+from brain.adopting.create_brain import ignore_lines
 from brain.errors import InvalidInput
 from brain.folder.ignore import IgnoreRules
 from tests.support.agent_homes import HOME_MAKERS, make_hermes_home, skill_text, write_files
