@@ -2,6 +2,6 @@
 
 from .adopt import adopt, preview_adoption
 from .publish import PublishRequest, publish
-from .publish_target import PUBLISH_CLIENTS
+from .publish_plan import PUBLISH_CLIENTS
 
 __all__ = ["PUBLISH_CLIENTS", "PublishRequest", "adopt", "preview_adoption", "publish"]

@@ -32,20 +32,21 @@ from .publish_manifest import (
     load_records,
     save_records,
 )
-from .publish_plan import plan_publication, read_manifest_at
+from .publish_plan import (
+    clear_leftovers,
+    client_layout,
+    hold_publish_lock,
+    plan_publication,
+    read_manifest_at,
+    read_states,
+    refuse_own_folder,
+)
 from .publish_render import (
     RenderForm,
     find_other_names,
     render_file,
     render_files,
     render_skill_text,
-)
-from .publish_target import (
-    clear_leftovers,
-    client_layout,
-    hold_publish_lock,
-    read_states,
-    refuse_own_folder,
 )
 from .scan_home import LinkedSkills
 from .source_files import SECRET_CODE, SourceFile, describe_secrets, find_new_secrets, real_place

@@ -36,9 +36,8 @@ from .publish_manifest import (
     file_state,
     load_records,
 )
-from .publish_plan import PlannedFile, plan_publication
+from .publish_plan import PlannedFile, layout_by_kind, plan_publication
 from .publish_render import RenderForm, render_skill_text
-from .publish_target import layout_by_kind
 from .source_files import (
     DetectedSource,
     FilesRead,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import PUBLISH_CLIENTS, publish_target
+from brain.adopting import PUBLISH_CLIENTS, publish_plan
 from brain.adopting.layouts import CLIENT_LAYOUTS, HomeLayout
 from brain.adopting.sources import detect_source
 from brain.clients.client_table import load_clients
@@ -92,7 +92,7 @@ def test_publishing_knows_each_client_that_keeps_skills():
         "agentskills",
     }
     for layout in LAYOUTS:
-        assert publish_target.layout_by_kind(layout.kind, Path("any")) is layout
+        assert publish_plan.layout_by_kind(layout.kind, Path("any")) is layout
 
 
 # Adopting and publishing say how far they are.
