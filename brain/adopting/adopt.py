@@ -22,20 +22,41 @@ from ..repo.session import CONTROL_FOLDER, is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
-from . import create_brain, readopt, source_files
 from .brain_protocol import AdoptionBrain
 from .clone import bare_repository_url, clone_repository, parse_repository_url
 from .create_brain import (
+    OWN_FILES,
     BrainOpener,
+    IgnoreFileChange,
+    list_brain_files,
     open_or_create,
+    plan_ignore_file,
     prepend_manifest,
     refuse_foreign_folder,
+    restore_ignore_file,
     rollback_on_failure,
+    write_in_place_files,
 )
 from .home_origins import find_sources, own_path, usual_path
 from .layouts import LAYOUT_BY_KIND
-from .readopt import find_published_state, move_source_branch, restore_published_form
-from .source_files import DetectedSource, FilesRead, Notice, SourceState, filter_ignored, is_ignored
+from .readopt import (
+    SAME_BRAIN_KIND,
+    find_common_snapshot,
+    find_published_state,
+    move_source_branch,
+    read_copy,
+    restore_published_form,
+)
+from .source_files import (
+    IGNORED_CODE,
+    IGNORED_REASON,
+    DetectedSource,
+    FilesRead,
+    Notice,
+    SourceState,
+    filter_ignored,
+    is_ignored,
+)
 from .sources import HomeReader, build_source, detect_source
 
 _NOT_IN_PLACE_REASON = "not in a folder of skills that the program reads"
@@ -96,8 +117,8 @@ def preview_adoption(
         _read_all(state)
         if folder is None:
             home = detected.in_place_folder or detected.path
-            rules = create_brain.plan_ignore_file(home, detected.kind, state.skipped)
-            state = _map_in_place(state, rules, create_brain.list_brain_files(home, rules))
+            rules = plan_ignore_file(home, detected.kind, state.skipped)
+            state = _map_in_place(state, rules, list_brain_files(home, rules))
         return _adopted_result(detected, folder, state, notices=unopened)
 
 
@@ -143,12 +164,12 @@ def _open_copy(
         yield None
         return
     with closing(opened) as copy, closing(open_brain(into.absolute())) as brain:
-        common = readopt.find_common_snapshot(brain, copy)
+        common = find_common_snapshot(brain, copy)
         if common is None:
             yield None
             return
-        detected = DetectedSource(readopt.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
-        state = readopt.read_copy(brain, copy, detected, allow)
+        detected = DetectedSource(SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
+        state = read_copy(brain, copy, detected, allow)
         yield _Copy(detected, brain, filter_ignored(brain.root, state), common)
 
 
@@ -297,11 +318,11 @@ def _move_to_own_paths(
 def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainOpener) -> Adopted:
     home = detected.in_place_folder or detected.path
     _read_all(state)
-    rules = create_brain.plan_ignore_file(home, detected.kind, state.skipped)
-    if not create_brain.list_brain_files(home, rules) and not is_brain(home):
+    rules = plan_ignore_file(home, detected.kind, state.skipped)
+    if not list_brain_files(home, rules) and not is_brain(home):
         raise _nothing_to_take_error(detected)
-    with rollback_on_failure(home, partial(create_brain.restore_ignore_file, home, rules)):
-        create_brain.write_in_place_files(home, detected.kind, rules, opener.name)
+    with rollback_on_failure(home, partial(restore_ignore_file, home, rules)):
+        write_in_place_files(home, detected.kind, rules, opener.name)
         with closing(open_or_create(home, opener)) as brain:
             message = f"Adopt {detected.kind} in place"
             imported = brain.imports.record_folder(build_source(detected), message)
@@ -311,9 +332,7 @@ def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainO
             )
 
 
-def _map_in_place(
-    state: SourceState, rules: create_brain.IgnoreFileChange, recorded: set[str]
-) -> SourceState:
+def _map_in_place(state: SourceState, rules: IgnoreFileChange, recorded: set[str]) -> SourceState:
     """Return the state with the files that the brain records; the others are added as skipped."""
     ignored = {
         path
@@ -327,18 +346,18 @@ def _map_in_place(
         and home not in recorded
         and (brain != home or home not in ignored)
     )
-    brain_files = recorded | create_brain.OWN_FILES
+    brain_files = recorded | OWN_FILES
     notices = state.skipped.notices
     notices[:] = [
         *(notice for notice in notices if notice.path not in brain_files),
         *(Notice("not_in_place", path, _NOT_IN_PLACE_REASON) for path in elsewhere),
         *(
-            Notice(source_files.IGNORED_CODE, path, source_files.IGNORED_REASON)
+            Notice(IGNORED_CODE, path, IGNORED_REASON)
             for path in sorted(ignored)
             if not any(path.startswith(f"{folder}/") for folder in elsewhere)
         ),
     ]
-    return state._replace(source_paths={path: path for path in recorded - create_brain.OWN_FILES})
+    return state._replace(source_paths={path: path for path in recorded - OWN_FILES})
 
 
 def _adopted_result(

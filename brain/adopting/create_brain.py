@@ -1,4 +1,8 @@
-"""Create the brain for an adoption, with its manifest, and roll back on failure."""
+"""Create the brain for an adoption, with its manifest, and roll back on failure.
+
+In place it also writes ignore rules into the home. They admit only what the layout names, so
+that new databases and caches of later releases of the program stay out, too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ from typing import NamedTuple
 from ..errors import BrainError, InvalidInput, printable_text
 from ..folder.handles import FolderHandles, open_root
 from ..folder.ignore import IGNORE_FILE_NAME, IgnoreRules
-from ..folder.ignore import IGNORE_FILE_NAME as IGNORE
 from ..folder.read import read_working_file
 from ..folder.scan import scan_files
 from ..folder.write import remove_temporary_files, replace_file
@@ -87,7 +90,7 @@ def rollback_on_failure(folder: Path, put_back: Callable[[], None] = _do_nothing
 
 def _created_paths(folder: Path) -> Iterator[Path]:
     """Yield the files and folders that creating a brain may make, the deepest first."""
-    for name in (CONTROL_FOLDER, manifest.MANIFEST_PATH, IGNORE, *INITIAL_FOLDERS):
+    for name in (CONTROL_FOLDER, manifest.MANIFEST_PATH, IGNORE_FILE_NAME, *INITIAL_FOLDERS):
         yield folder / name
     yield from (folder, *folder.parents)
 

@@ -252,15 +252,6 @@ def _map_path(pattern: str, target: str, path: str) -> str | None:
     return "/".join(target_parts)
 
 
-__all__ = [
-    "AGENTSKILLS",
-    "CLIENT_LAYOUTS",
-    "HOME_LAYOUTS",
-    "LAYOUT_BY_KIND",
-    "PROJECT",
-    "HomeLayout",
-]
-
 _SKIPPED_ANYWHERE = (
     ("*.sqlite*", REASON_DATABASE),
     ("*.db", REASON_DATABASE),

@@ -1,4 +1,4 @@
-"""Plan a publication: which file of the brain goes where in the client's layout."""
+"""Plan a publication: the client's folder and layout, and which file of the brain goes where."""
 
 from __future__ import annotations
 

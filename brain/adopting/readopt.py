@@ -1,11 +1,14 @@
-"""Adopt from a folder into which this brain has published.
+"""Adopt from a folder into which this brain has published, and from a copy or fork of it.
 
-Unchanged files there are files of the brain, rendered for a client. So the branch of the
-source continues from the published snapshot, and changes in the folder are merged as
-changes of that snapshot.
+Both have something in common with the brain, from which their branch goes on, so that a merge
+knows which side changed what: of a copy it is the last snapshot that both have.
 
-The record is in the folder, so it is untrusted. It is checked against the brain: the
-snapshot must be an ancestor of the head, and an entry counts only if publishing that
+Unchanged files that were published are files of the brain, rendered for a client. So the
+branch of the source continues from the published snapshot, and changes in the folder are merged
+as changes of that snapshot.
+
+The record of a publication is in the folder, so it is untrusted. It is checked against the
+brain: the snapshot must be an ancestor of the head, and an entry counts only if publishing that
 snapshot writes that file. So the record cannot claim the brain's own files, nor any others.
 """
 

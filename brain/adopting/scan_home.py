@@ -1,4 +1,10 @@
-"""Scan the home of a program for the files that belong in a brain."""
+"""Scan the home of a program for the files that belong in a brain.
+
+Skills may be symbolic links, as `npx skills add` makes them. Such a link is followed to a place
+inside the adopted folder, and from the home of a program, under its usual name, to
+`.agents/skills` beside it, where such installers put the skills of all programs. Nothing else
+outside is read: the notice names the command that takes it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Read the files of a source safely, and collect those that are left out.
 
-No link is followed, only regular files of bounded size are read, and nothing outside of the source.
-Databases, files with secrets and what the adopting brain ignores stay out."""
+No link is followed, and only regular files of bounded size are read. Databases, files with
+secrets and what the adopting brain ignores stay out.
+"""
 
 from __future__ import annotations
 

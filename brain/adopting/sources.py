@@ -1,4 +1,4 @@
-"""Readers of program homes and of folders of skills."""
+"""Detect which kind of source is at a path, and read its files: homes and folders of skills."""
 
 from __future__ import annotations
 
@@ -16,8 +16,19 @@ from ..folder.handles import FolderHandles, open_root
 from ..ops.import_states import ImportSource
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
 from ..skills.slug import fold_to_slug
-from . import layouts, publish_manifest
-from .layouts import AGENTSKILLS, PROJECT, REASON_OTHER, REASON_STATE, HomeLayout, PathRule
+from .layouts import (
+    AGENTSKILLS,
+    CLIENT_LAYOUTS,
+    HOME_LAYOUTS,
+    LETTA,
+    LETTA_SYSTEM,
+    PROJECT,
+    REASON_OTHER,
+    REASON_STATE,
+    HomeLayout,
+    PathRule,
+)
+from .publish_manifest import published_kinds
 from .scan_home import scan_home
 from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
 from .source_files import (
@@ -264,7 +275,7 @@ class MemFsReader(HomeReader):
         """Look for the files of every agent, and for Letta's section in the git config."""
         signs = [sign for sign in self.layout.signs if path_exists(path, sign)]
         has_config = _has_letta_config(path)
-        if (path / "system").is_dir() != (self.layout is layouts.LETTA_SYSTEM):
+        if (path / "system").is_dir() != (self.layout is LETTA_SYSTEM):
             return None
         if not has_config and len(signs) < self.layout.min_signs:
             return None
@@ -286,17 +297,17 @@ def _open_nonblocking(path: str, flags: int) -> int:
 
 
 _HOME_FOLDERS = (
-    *(layout.home_name for layout in layouts.HOME_LAYOUTS if layout.home_name),
+    *(layout.home_name for layout in HOME_LAYOUTS if layout.home_name),
     ".agents",
 )
 
 
 def source_readers() -> list[HomeReader]:
     """Return new readers of all kinds."""
-    clients = [HomeReader(layout) for layout in chain(*layouts.CLIENT_LAYOUTS.values())]
+    clients = [HomeReader(layout) for layout in chain(*CLIENT_LAYOUTS.values())]
     homes = [client for client in clients if client.layout.home_name]
     projects = [client for client in clients if client.layout.skills_anywhere]
-    letta = [MemFsReader(layouts.LETTA), MemFsReader(layouts.LETTA_SYSTEM)]
+    letta = [MemFsReader(LETTA), MemFsReader(LETTA_SYSTEM)]
     return [*clients, ProjectReader(projects), SkillFolderReader(homes), *letta]
 
 
@@ -322,12 +333,12 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[HomeReader, Dete
         )
     chosen = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
     found = [(reader, detected) for reader in chosen if (detected := reader.detect(path))]
-    assumed = [(reader, detected) for reader in chosen if (detected := reader.assume_kind(path))]
     # the files that a brain published may be too few to detect the program
-    published_kinds = publish_manifest.published_kinds(path) - {reader.kind for reader, _ in found}
-    found += [pair for pair in assumed if pair[0].kind in published_kinds]
-    if kind is not None and not found:
-        found = assumed[:1]
+    published = published_kinds(path) - {reader.kind for reader, _ in found}
+    for reader in sorted(chosen, key=lambda one: one.kind not in published):
+        is_assumed = reader.kind in published or (kind is not None and not found)
+        if is_assumed and (detected := reader.assume_kind(path)):
+            found.append((reader, detected))
     likely = _most_likely(_prefer_collection(path, _prefer_named_home(path, found)))
     if not likely:
         raise _unknown_source_error(path, kind)
