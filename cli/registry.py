@@ -32,7 +32,7 @@ ROOT_COMMANDS: CommandTable = {
         "why": ("trace", "Show the work behind each version of a skill."),
         "receipt": ("", "Show and verify records of what agents did."),
         "ancestry": ("verify", "Check whether a snapshot descends from another."),
-        "verify": ("verify", "Verify the lineage back to its first snapshot."),
+        "verify": ("verify", "Verify the lineage back to its first snapshot, or a file."),
     },
     "Prove": {
         "prove": ("prove", "Write a proof of what is in the brain."),

@@ -21,9 +21,9 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import LOCKED, VERIFICATION_FAILED
-from ..options import ledger_option, output_option, revision_argument
+from ..options import evidence_options, ledger_option, output_option, revision_argument
 from ..output import emit, emit_file
-from ..params import CountType, NonEmptyType, TextType
+from ..params import CountType, TextType
 from ..render.human_format import format_size, pluralize
 from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
@@ -74,9 +74,6 @@ def chain_evidence_command(
     emit_file(app, found, "evidence", data, output, note)
 
 
-_EXPECTED_TYPE = NonEmptyType()
-
-
 @brain_command(
     "check",
     examples=(
@@ -86,43 +83,8 @@ _EXPECTED_TYPE = NonEmptyType()
     exits=CHECK_EXITS,
 )
 @argument("file", type=TextType("bad_path"))
-@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
-@option(
-    "--block-hash",
-    type=_EXPECTED_TYPE,
-    metavar="HASH",
-    help="Require this block hash, or one that begins with these 16 digits or more.",
-)
-@option("--brain", type=_EXPECTED_TYPE, metavar="ID", help="Require this brain.")
-@option("--snapshot", type=_EXPECTED_TYPE, metavar="ID", help="Require this snapshot.")
-@option(
-    "--owner",
-    type=_EXPECTED_TYPE,
-    metavar="ADDRESS",
-    help="Require this owner of the brain, or of the anchor of the log.",
-)
-@option(
-    "--key",
-    type=_EXPECTED_TYPE,
-    metavar="KEY",
-    help="Require a statement that binds this key to that account.",
-)
-@option("--log-key", type=_EXPECTED_TYPE, metavar="KEY", help="Require this key of the log.")
-@repeated_option(
-    "--witness",
-    "witnesses",
-    type=_EXPECTED_TYPE,
-    metavar="KEY",
-    help="Require a signature of this witness; repeatable.",
-)
-@option(
-    "--require",
-    type=click.Choice(("L1", "L2", "L3")),
-    help="Require this trust level, or a higher one.",
-)
-def chain_check_command(
-    app: App, file: str, content: str | None, witnesses: tuple[str, ...], **known: str | None
-) -> None:
+@evidence_options
+def chain_check_command(app: App, file: str, **known: Any) -> None:
     """Verify evidence without a brain or a node.
 
     FILE is the output of `brain chain evidence`; - is standard input. Prints what the
@@ -135,11 +97,24 @@ def chain_check_command(
     -C vouches as --snapshot does, if it has the snapshot. `python -m brain.chain.check`
     looks into no brain, and starts faster.
     """
-    from brain import check_evidence
-    from brain.chain.evidence import evidence_report
     from brain.limits import MAX_EVIDENCE_BYTES
 
-    data = read_input(file, MAX_EVIDENCE_BYTES, "the evidence")
+    check_evidence_file(app, file, read_input(file, MAX_EVIDENCE_BYTES, "the evidence"), **known)
+
+
+def check_evidence_file(
+    app: App,
+    file: str,
+    data: bytes,
+    *,
+    content: str | None,
+    witnesses: tuple[str, ...],
+    **known: str | None,
+) -> None:
+    """Verify the evidence `data` of a file, with what the user knows, and report it."""
+    from brain import check_evidence
+    from brain.chain.evidence import evidence_report
+
     expected: dict[str, Any] = {name: value or "" for name, value in known.items()}
     with open_content(content) as source, named_in_errors(file):
         found = check_evidence(

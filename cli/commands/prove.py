@@ -113,10 +113,24 @@ def check_proof_command(
     nothing else. Ids must be complete (64 digits). The content of a link is its target. An
     invalid proof ends with exit status 3.
     """
-    from brain import check_proof
     from brain.limits import MAX_PROOF_BYTES
 
     data = read_input(file, MAX_PROOF_BYTES, "the proof")
+    check_proof_file(app, file, data, content=content, snapshot=snapshot, brain=brain)
+
+
+def check_proof_file(
+    app: App,
+    file: str,
+    data: bytes,
+    *,
+    content: str | None,
+    snapshot: str | None,
+    brain: str | None,
+) -> None:
+    """Verify the proof `data` of a file, with what the user knows, and report it."""
+    from brain import check_proof
+
     ids = {"snapshot": snapshot or "", "brain": brain or ""}
     if _is_equivocation_proof(data):
         if content is not None:

@@ -89,11 +89,20 @@ def receipt_verify_command(app: App, source: str | None) -> None:
     status 3.
     """
     data = None if source is None else read_receipt_file(source)
-    if data is None:
-        found = app.brain.receipts.verify(source or "@")
+    if data is not None:
+        verify_receipt_file(app, source or "-", data)
     else:
-        with named_in_errors(source or "-"):
-            found = app.brain.receipts.verify_file(data)
+        _report_verification(app, app.brain.receipts.verify(source or "@"))
+
+
+def verify_receipt_file(app: App, file: str, data: bytes) -> None:
+    """Verify the receipt `data` of a file, and report it."""
+    with named_in_errors(file):
+        found = app.brain.receipts.verify_file(data)
+    _report_verification(app, found)
+
+
+def _report_verification(app: App, found: ReceiptVerified) -> None:
     emit(app, found, _receipt_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)

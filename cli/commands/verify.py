@@ -1,11 +1,21 @@
-"""Commands that verify the lineage: verify and ancestry."""
+"""Commands that verify the lineage, or a file: verify and ancestry."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from brain.errors import NotVouched, VerificationFailed
+import click
+
+from brain.errors import (
+    InvalidInput,
+    NotFound,
+    NotVouched,
+    VerificationFailed,
+    printable_text,
+)
+from brain.limits import MAX_RECEIPT_BYTES
 from brain.results.text_format import coverage_lines
 
 from ..chosen_ledger import open_ledgers
@@ -18,7 +28,8 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED, Failure
+from ..error_report import NO_BRAIN, NOT_CHECKED, NOT_VOUCHED, VERIFICATION_FAILED, Failure
+from ..options import evidence_options
 from ..output import emit
 from ..params import NonEmptyType, TextType
 from ..progress_bar import ProgressBar
@@ -29,6 +40,7 @@ from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
+from ..user_files import read_input
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -45,9 +57,11 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify --deep --json",
         "brain verify --require-signatures --root auditor",
         "brain verify --ledger all",
+        "brain verify proof.json --content SKILL.md --snapshot ID",
     ),
-    exits=exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN),
+    exits=exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN, NOT_CHECKED),
 )
+@argument("file", metavar="[FILE]", required=False, type=NonEmptyType())
 @flag("--deep", help="Read and hash the content of every file again.")
 @flag(
     "--require-signatures",
@@ -67,10 +81,10 @@ _SIGNATURE_CODES |= {"forged_author"}
     metavar="NAME",
     help="Also verify against this ledger, or against `all`.",
 )
-def verify_command(
-    app: App, deep: bool, require_signatures: bool, roots: tuple[str, ...], ledger: str | None
-) -> None:
-    """Verify the lineage back to its first snapshot.
+@evidence_options
+@flag("--run", help="Run the programs of the cases of a verdict again.")
+def verify_command(app: App, file: str | None, **options: Any) -> None:
+    """Verify the lineage back to its first snapshot, or a file.
 
     Verifies that objects hash to their ids, trees are canonical, all parents lead to one
     genesis, versions only increase, and, if there is a trust file, that trusted keys
@@ -82,7 +96,95 @@ def verify_command(
     nothing vouches for that, nor for what .brainignore leaves out. Anybody can make a
     brain that is signed, so --require-signatures ends with exit status 4 unless you have
     pinned a root key, or name one with --root.
+
+    FILE is a proof, evidence, a receipt or a verdict; - is standard input. It is verified as
+    'brain check-proof', 'chain check', 'receipt verify' and 'evolve recheck' do, with their
+    output and exit statuses. --content, --snapshot and --brain are for a proof or evidence,
+    and the options from --block-hash to --require for evidence.
     """
+    if file is None:
+        chosen = _require_options("the brain", options, _BRAIN_OPTIONS)
+        _verify_brain(app, **chosen)
+    else:
+        _verify_file(app, file, options)
+
+
+_BRAIN_OPTIONS = ("deep", "require_signatures", "roots", "ledger")
+_PROOF_OPTIONS = ("content", "snapshot", "brain")
+_FILE_OPTIONS = {
+    "evidence": (
+        *(*_PROOF_OPTIONS, "block_hash", "owner", "key"),
+        *("log_key", "witnesses", "require"),
+    ),
+    "equivocation": _PROOF_OPTIONS,
+    "receipt": (),
+    "verdict": ("run",),
+    "proof": _PROOF_OPTIONS,
+}
+"""Kind of file to its options. Evidence holds proofs, so the kinds are looked for in this order."""
+
+
+def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
+    data = read_input(file, MAX_RECEIPT_BYTES, "the file to verify")
+    kind = next((kind for kind in _FILE_OPTIONS if _has_format(data, kind)), "")
+    if not kind:
+        raise InvalidInput(
+            f"{printable_text(file)} is not a proof, evidence, a receipt or a verdict",
+            code="unknown_file",
+            hint="`brain prove`, `brain chain evidence` and `brain receipt show -o FILE` write"
+            " what can be verified; without FILE, the brain is verified",
+        )
+    chosen = _require_options(kind, options, _FILE_OPTIONS[kind])
+    match kind:
+        case "evidence":
+            from .chain_evidence import check_evidence_file
+
+            check_evidence_file(app, file, data, **chosen)
+        case "receipt":
+            from .receipt import verify_receipt_file
+
+            verify_receipt_file(app, file, data)
+        case "verdict":
+            _verify_verdict(app, file, data, **chosen)
+        case _:
+            from .prove import check_proof_file
+
+            check_proof_file(app, file, data, **chosen)
+
+
+def _verify_verdict(app: App, file: str, data: bytes, *, run: bool) -> None:
+    from brain.digest import blob_id
+
+    from .evolve.recheck import recheck_decision
+
+    try:
+        recheck_decision(app, blob_id(data).hex(), run=run)
+    except NotFound as error:
+        if error.code != "no_revision":
+            raise
+        raise NotFound(
+            f"this brain does not hold the verdict in {printable_text(file)}, nor its cases",
+            code="no_verdict",
+            hint="name the brain that has it with -C; `brain why SKILL` lists its decisions",
+        ) from error
+
+
+def _has_format(data: bytes, kind: str) -> bool:
+    return re.search(rb'"format"\s*:\s*"brain v1 %s"' % kind.encode(), data) is not None
+
+
+def _require_options(what: str, options: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """Return the options of `what`. Raises `click.UsageError` if another is given."""
+    for name in options.keys() - set(known):
+        if options[name]:
+            shown = {"roots": "root", "witnesses": "witness"}.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{shown} does not apply to {what}.")
+    return {name: options[name] for name in known}
+
+
+def _verify_brain(
+    app: App, *, deep: bool, require_signatures: bool, roots: tuple[str, ...], ledger: str | None
+) -> None:
     from brain import Brain
 
     root_keys = [user_keys.resolve_public_key(root) for root in roots]

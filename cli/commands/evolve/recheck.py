@@ -38,6 +38,11 @@ def evolve_recheck_command(app: App, target: str, run: bool) -> None:
     Checks in Python, and programs with --run, run in the sandbox. The status is 3 if
     anything differs, and 16 if not all could be checked, such as a case that was redacted.
     """
+    recheck_decision(app, target, run=run)
+
+
+def recheck_decision(app: App, target: str, *, run: bool) -> None:
+    """Derive a decision again, and report it."""
     found = app.brain.gate.recheck(target, run=run)
     emit(app, found, _recheck_lines(found))
     if found.differences:

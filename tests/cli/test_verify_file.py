@@ -1,0 +1,137 @@
+"""`brain verify FILE`: it verifies what the file is, as the command of its kind does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.verdicts.verdict_json import encode_verdict
+from tests.cli.conftest import Call, validate
+from tests.support.gate_decisions import GREET, add_cases, decide_by_gate, gate_admission
+
+NOTES = "memory/notes.md"
+
+
+def same(cli: Call, kind: str, *words: str) -> int:
+    """Verify v.json as both commands do, which say the same; return the exit status."""
+    for form in ((), ("--json",)):
+        told = cli("verify", "v.json", *words, *form)
+        assert told == cli(*kind.split(), "v.json", *words, *form)
+    validate("verify", told.document)
+    return told.status
+
+
+@pytest.fixture
+def snapshot(agent, cli):
+    """The head of the brain; it has a proof of a file in v.json, beside the brain."""
+    head = cli("show", "--json").document["snapshot"]
+    assert cli("prove", NOTES, "-o", "v.json").status == 0
+    return head
+
+
+def test_a_proof_is_recognised_and_needs_what_the_reader_knows(snapshot, cli):
+    assert same(cli, "check-proof") == 4
+    assert same(cli, "check-proof", "--snapshot", snapshot, "--content", NOTES) == 0
+    Path("other").write_text("other\n")
+    told = cli("--json", "verify", "v.json", "--snapshot", snapshot, "--content", "other")
+    assert told.status == 3
+
+
+def test_evidence_is_recognised_with_the_proofs_in_it_in_whatever_order(agent, cli):
+    assert cli("chain", "commit").status == 0
+    assert cli("chain", "evidence", "--path", NOTES, "-o", "v.json").status == 0
+    assert same(cli, "chain check") == 4
+    key = cli("chain", "check", "v.json", "--json").document["log"]["key"]
+    assert same(cli, "chain check", "--log-key", key, "--content", NOTES) == 0
+    document = json.loads(Path("v.json").read_text())
+    Path("v.json").write_text(json.dumps(dict(reversed(document.items())), indent=2))
+    assert same(cli, "chain check", "--log-key", key) == 0
+    assert cli("verify", "v.json", "--require", "L1").status == 3
+
+
+def test_a_receipt_is_recognised_and_a_changed_one_is_status_3(agent, cli):
+    with Brain.open(agent, author="ada") as brain, brain.task("Improve", agent="a") as task:
+        task.record_tool_call("bash", '{"format": "brain v1 proof"}', "a b")
+        task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
+    assert cli("receipt", "show", "-o", "v.json").status == 0
+    assert same(cli, "receipt verify") == 0
+    Path("v.json").write_text(Path("v.json").read_text().replace("Improve", "Improved"))
+    told = cli("verify", "v.json")
+    assert (told.status, told[1:]) == (3, cli("receipt", "verify", "v.json")[1:])
+
+
+def test_a_verdict_is_derived_again_from_what_the_brain_holds(agent, cli):
+    verdict = gate_admission()
+    Path("v.json").write_bytes(encode_verdict(verdict))
+    with Brain.open(agent, author="ada") as brain:
+        add_cases(brain)
+        told = cli("--json", "verify", "v.json")
+        assert (told.status, told.error["code"]) == (1, "no_verdict")
+        assert "v.json" in told.error["message"] and "brain why" in told.error["hint"]
+        decide_by_gate(brain, verdict)
+    told = cli("verify", "v.json")
+    assert told.status == 0 and "The verdict holds" in told.out
+    assert told == cli("evolve", "recheck", GREET)
+    validate("verify", cli("verify", "v.json", "--json").document)
+
+
+def test_an_equivocation_is_recognised(agent, cli):
+    cli("key", "new")
+    for name in ("main", "idea"):
+        cli("branch", "idea")
+        cli("switch", name)
+        cli("skill", "upsert", f"only-{name}", "-d", "x")
+        assert cli("sign", name).status == 0
+    assert cli("key", "equivocations", "proofs").status == 0
+    (made,) = Path("proofs").iterdir()
+    Path("v.json").write_bytes(made.read_bytes())
+    assert same(cli, "check-proof") == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"one\ntwo\n", b"{}", b'{"format": "brain v2 proof"}', b"\xff\x00", b"[" * 100_000],
+)
+def test_another_file_is_refused_with_what_can_be_verified(agent, cli, content):
+    Path("v.json").write_bytes(content)
+    told = cli("--json", "verify", "v.json")
+    assert (told.status, told.error["code"]) == (1, "unknown_file")
+    assert "a proof, evidence, a receipt or a verdict" in told.error["message"]
+    assert "`brain prove`" in told.error["hint"]
+
+
+@pytest.mark.parametrize("kind", ["proof", "equivocation", "evidence", "receipt"])
+def test_a_file_that_was_cut_off_is_not_verified(agent, cli, kind):
+    Path("v.json").write_text(f'{{"format":"brain v1 {kind}","brain":"')
+    told = cli("--json", "verify", "v.json")
+    assert told.status in (1, 3) and told.error["code"] != "unknown_file", told
+    assert told.out == ""
+
+
+def test_options_of_another_kind_are_refused(snapshot, cli):
+    for words in (
+        ("v.json", "--deep"),
+        ("v.json", "--block-hash", "0x" + "1" * 64),
+        ("v.json", "--witness", "k"),
+        ("v.json", "--run"),
+        ("--content", NOTES),
+        ("--snapshot", snapshot),
+    ):
+        told = cli("verify", *words)
+        assert told.status == 2 and "does not apply to" in told.err, words
+    assert cli("verify", "").status == 2
+
+
+def test_a_file_is_read_from_standard_input_and_needs_no_brain(snapshot, process, tmp_path):
+    data = Path("v.json").read_bytes()
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    told = process("verify", "-", "--snapshot", snapshot, cwd=place, input=data)
+    assert told.status == 0 and told.out.startswith("Proven: ")
+
+
+def test_a_missing_file_and_a_folder_are_named(agent, cli):
+    for name, code in (("none.json", "no_such_file"), ("skills", "is_a_folder")):
+        told = cli("--json", "verify", name)
+        assert (told.status, told.error["code"]) == (1, code) and name in told.error["message"]
