@@ -191,7 +191,7 @@ def check_proof(
 
 
 def _proof_result(proven: ProvenFact, vouched_by: list[str]) -> Proof:
-    from ..results import Proof
+    from ..results.trust import Proof
 
     fields: dict[str, Any] = {
         name: (value.hex() if isinstance(value, bytes) else value) or None

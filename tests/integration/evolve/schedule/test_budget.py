@@ -159,7 +159,7 @@ def test_a_run_waits_while_the_budget_cannot_be_read(brain, clock):
             return super().answer(request)
 
     one, manifest = work(brain, "exit 1", ""), brain.root / "manifest.yaml"
-    with pytest.raises(InvalidInput, match="a budget of tokens must be"):
+    with pytest.raises(InvalidInput, match=r"budget\.day\.tokens must be"):
         run(brain, Typing("no answer"), clock)
     manifest.unlink()
     assert waiting(brain) == [one]
