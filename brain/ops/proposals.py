@@ -8,25 +8,37 @@ proposal stay open. It is rejected by deleting its branch; the operation log has
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import closing
 from itertools import islice, takewhile
 from pathlib import Path
 
 from ..digest import is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..limits import MAX_MESSAGE_BYTES
+from ..objects.bundle import Edits
 from ..objects.lineage import walk_first_parents
+from ..objects.operation import merge_operation
 from ..repo import lineage_cache
+from ..repo.find_skill import Skills
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND, decode_log_entry
 from ..repo.secrets import mask_recorded_message
 from ..repo.session import Session, head_ref, validate_text
-from ..repo.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo.transaction import (
+    lock_for_writing,
+    locked_write_transaction,
+    log_operation,
+    store_transaction,
+)
 from ..results import Merged, Proposal, Rejection
+from ..skills.slug import slugify
 from ..store.reader import StoreReader
 from ..store.writer import open_store_or_readonly
 from ..util.progress import Progress
+from ..util.text import login_name
 from ..util.utc_time import utc_time
-from . import branches
+from . import branches, merge_state
 
 _SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
 """The suffix that a session adds to the name of its client in its branch."""
@@ -138,13 +150,15 @@ def accept_proposal(
     progress: Progress | None = None,
     *,
     include_undiffable: bool = False,
+    skills: Sequence[str] = (),
 ) -> Merged:
     """Merge a proposal up to one snapshot, given by its full id: the one that was reviewed.
 
+    With `skills`, only the changes of these are merged; the others stay proposed.
     If the session has a key, the accepted snapshots are signed where signatures are missing;
     after conflicts, `merge.resume` signs. Files that `history.find_undiffable` names need
     `include_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`), `NotFound`
-    (`no_proposal`), or as `merge.start`.
+    (`no_proposal`, `no_skill`, `not_proposed`), or as `merge.start`.
     """
     from . import diff
     from .merge import begin_merge
@@ -162,11 +176,74 @@ def accept_proposal(
         error.hint = "see `brain proposal list`"
         raise
     name, _, _ = _resolve_proposal(session, tip.hex())
+    merge_state.refuse_during_merge(session)
+    base = _find_merge_base(session, session.head(), tip)
+    part = ""
+    if skills:
+        part = f"{', '.join(skills)} of "
+        tip = _split_off(session, name, f"Propose {part}{name}", base, tip, skills)
     if not include_undiffable:
-        base = _find_merge_base(session, session.head(), tip)
         diff.refuse_undiffable(session, diff.diff(session, base.hex(), tip.hex()))
-    message = message or f"Accept the proposal {name}"
+    message = message or f"Accept {part}the proposal {name}"
     return begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
+
+
+def _split_off(
+    session: Session, name: str, message: str, base: bytes, tip: bytes, skills: Sequence[str]
+) -> bytes:
+    """Record what a proposal changes in some skills as a snapshot of its own; return its id.
+
+    It descends from `base` alone, so that nothing else is merged with it, and the proposal merges
+    it, without a change. Returns `tip` if that changes nothing else.
+    """
+    edits = _list_edits_of(session, base, tip, skills)
+    if session.state_of(base).edit(edits).id == session.state_of(tip).id:
+        return tip
+    proposer = session.load_snapshot(tip).author
+    with closing(open_proposal(session, name, session.author or login_name())) as proposal:
+        description = f"split {PROPOSAL_BRANCH_PREFIX}{name}"
+        with locked_write_transaction(proposal, "merge", description) as txn:
+            last = txn.head
+            txn.move_head(base)
+            part = txn.record_snapshot(
+                edits, ("snapshot",), message, author=proposer, is_external=True
+            )
+            txn.move_head(last)
+            txn.record_snapshot(
+                {}, merge_operation([base], []), message, merged=(part,), is_external=True
+            )
+    return part
+
+
+def _list_edits_of(session: Session, base: bytes, tip: bytes, skills: Sequence[str]) -> Edits:
+    """Return the edits from `base` to `tip` in some skills, also under their former names."""
+    from .diff import diff
+
+    before, after = Skills(session.state_of(base)), Skills(session.state_of(tip))
+    renamed = [row for row in diff(session, base.hex(), tip.hex()).skills if row.from_slug]
+    edits: Edits = {}
+    for text in skills:
+        names = {text}
+        for row in renamed:
+            if slugify(text) in (row.slug, row.from_slug):
+                names |= {row.slug, row.from_slug or ""}
+        found = [
+            (side, skill) for side in (before, after) for one in names
+            if (skill := side.find_or_none(one)) is not None
+        ]  # fmt: skip
+        if not found:
+            raise after.missing_error(text)
+        paths = {entry.path for side, skill in found for entry in side.entries(skill)}
+        both = {path: (before.state.get(path), after.state.get(path)) for path in paths}
+        changed = {path: now for path, (was, now) in both.items() if was != now}
+        if not changed:
+            raise NotFound(
+                f"the proposal does not change {printable_text(text, 80)}",
+                code="not_proposed",
+                hint="`brain proposal show` lists what it changes",
+            )
+        edits.update(changed)
+    return edits
 
 
 def reject_proposal(session: Session, name: str, message: str = "") -> Proposal:

@@ -112,24 +112,29 @@ def _proposal_lines(
     "accept",
     examples=(
         "brain proposal accept 5d1e2f3a9b0c",
+        "brain proposal accept 5d1e2f3a9b0c csv-report",
         "brain proposal accept 5d1e2f3a9b0c --binary",
     ),
     exits=OVERWRITE_EXITS,
 )
 @argument("snapshot")
+@argument("skills", metavar="[SKILL]...", nargs=-1)
 @message_option
 @flag("--binary", help="Accept also the files that cannot be shown as text.")
-def proposal_accept_command(app: App, snapshot: str, message: str | None, binary: bool) -> None:
-    """Merge a proposal into this branch.
+def proposal_accept_command(
+    app: App, snapshot: str, skills: tuple[str, ...], message: str | None, binary: bool
+) -> None:
+    """Merge a proposal into this branch, or what it changes in some skills.
 
     SNAPSHOT is the id in the last line of `brain proposal show`, or a prefix of it. A
-    name is refused, because the proposal may have changed since you saw it. The merge
+    name is refused, because the proposal may have changed since you saw it. With SKILL,
+    only the changes of these skills are merged; the rest stays proposed. The merge
     is a snapshot of its own, whose author is you. If new snapshots are signed, the merged
     ones are signed too, also by `brain merge --continue` after conflicts.
     """
     with ProgressBar(app) as bar:
         result = app.brain.proposals.accept(
-            snapshot, message or "", progress=bar, include_undiffable=binary
+            snapshot, message or "", progress=bar, include_undiffable=binary, skills=skills
         )
     report_merge(app, result)
 

@@ -182,6 +182,68 @@ def test_a_conflict_waits_to_be_decided(agent, cli):
     assert cli("merge", "--abort").status == 0
 
 
+def propose_three() -> str:
+    """Change one skill, rename another and add a third; return the snapshot."""
+    with Brain.open(".") as brain, brain.proposals.open("claude", author="claude") as agent:
+        agent.skills.upsert("oracle-manipulation", "Better.\n")
+        agent.skills.rename("reentrancy", "re-entry")
+        return agent.skills.upsert("Fresh", "Proposed.\n").snapshot
+
+
+def test_a_proposal_is_accepted_in_part_and_the_rest_stays_proposed(agent, cli):
+    snapshot = propose_three()
+    told = cli("--author", "ada", "proposal", "accept", snapshot, "oracle-manipulation")
+    assert told.status == 0 and masked(told).startswith("Merged as ID12; 0 added, 1 modified")
+    assert Path("skills/oracle-manipulation/SKILL.md").read_text().endswith("Better.\n")
+    assert Path("skills/reentrancy").exists() and not Path("skills/fresh").exists()
+    merged = cli("show", "--json").document
+    assert merged["author"] == "ada"
+    assert merged["message"] == "Accept oracle-manipulation of the proposal claude"
+    assert "claude" in cli("blame", "oracle-manipulation").out
+    (rest,) = cli("proposal", "list", "--json").document["proposals"]
+    assert [one["slug"] for one in rest["skills"]] == ["fresh", "re-entry"]
+    assert "Better." not in cli("proposal", "show", "claude").out
+    assert cli("proposal", "accept", rest["snapshot"], "re-entry").status == 0
+    assert Path("skills/re-entry").exists() and not Path("skills/reentrancy").exists()
+    (rest,) = cli("proposal", "list", "--json").document["proposals"]
+    assert [one["slug"] for one in rest["skills"]] == ["fresh"]
+    assert cli("proposal", "accept", rest["snapshot"], "fresh").status == 0
+    assert cli("proposal", "list").out == "No proposals.\n"
+    assert cli("verify", "--deep").status == 0
+
+
+def test_what_is_accepted_in_part_is_what_was_shown_also_after_a_conflict(agent, cli):
+    snapshot = propose_three()
+    with Brain.open(".") as brain, brain.proposals.open("claude", author="claude") as agent:
+        agent.skills.upsert("oracle-manipulation", "Not what was shown.\n")
+    learn(cli, "oracle-manipulation", "Ours.")
+    told = cli("proposal", "accept", snapshot, "oracle-manipulation")
+    assert told.status == 12
+    assert cli("resolve", "skills/oracle-manipulation/SKILL.md", "--theirs").status == 0
+    assert cli("merge", "--continue").status == 0
+    assert Path("skills/oracle-manipulation/SKILL.md").read_text().endswith("Better.\n")
+    assert not Path("skills/fresh").exists()
+    assert "+Not what was shown." in cli("proposal", "show", "claude").out
+    assert cli("verify", "--deep").status == 0
+
+
+@pytest.mark.parametrize(
+    "skill, code", [("reentrancy", "not_proposed"), ("no-such-skill", "no_skill")]
+)
+def test_a_skill_that_is_not_proposed_is_not_accepted(agent, cli, skill, code):
+    before = propose()
+    told = cli("proposal", "accept", before, skill, "--json")
+    assert told.status == 1 and told.error["code"] == code
+    (found,) = cli("proposal", "list", "--json").document["proposals"]
+    assert found["snapshot"] == before
+
+
+def test_nobody_accepts_a_part_of_what_they_proposed(agent, cli):
+    snapshot = propose_three()
+    told = cli("--author", "claude", "proposal", "accept", snapshot, "fresh", "--json")
+    assert told.status == 12 and told.error["code"] == "own_proposal"
+
+
 def test_a_rejected_proposal_comes_back_with_undo(agent, cli):
     propose()
     told = cli("proposal", "reject", "claude")
