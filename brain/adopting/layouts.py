@@ -22,16 +22,9 @@ from ..objects import paths
 from ..ops.import_states import BRAIN_OWNED_FILES
 from ..util.files import is_secret_file_name
 
-REASON_SECRETS = "secrets"
 REASON_DATABASE = "a database"
-REASON_SESSIONS = "sessions, not memory"
-REASON_LOGS = "logs"
-REASON_CACHE = "a cache"
-REASON_SETTINGS = "settings of the program"
-REASON_BUNDLED = "comes with the program"
 REASON_STATE = "internal state of the program"
 REASON_OTHER = "not a part of a brain"
-REASON_TEMPORARY = "a temporary file of the system or an editor"
 REASON_RULE_FILE = "the rules of another brain; copy them to apply them in this one"
 
 
@@ -194,8 +187,8 @@ def default_skip_reason(name: str, is_folder: bool) -> str:
     if not is_ignored_by_default(name, is_folder):
         return ""
     if is_secret_file_name(name):
-        return REASON_SECRETS
-    return REASON_CACHE if is_folder else REASON_TEMPORARY
+        return "secrets"
+    return "a cache" if is_folder else "a temporary file of the system or an editor"
 
 
 WILDCARD = "*"

@@ -40,6 +40,7 @@ from .source_files import (
     HomeFile,
     SkipFile,
     SkippedFiles,
+    SourceFile,
     read_home_file,
     real_place,
     reason_without_path,
@@ -52,7 +53,7 @@ MAX_HOME_LISTED = 1_000_000
 MAX_HOME_BYTES = 2 << 30
 """Bytes adopted from one home."""
 
-_ADOPTED_LINK = "a link to a folder that is adopted"
+OUTSIDE_CODE = "link_outside"
 OTHER_SKILLS_CODE = "other_skills"
 """Code of a skipped folder with skills that are none of the program."""
 
@@ -68,84 +69,11 @@ def scan_home(
     """
     taken = _TakenPaths(skipped)
     size = 0
-    for home_file in _scan_folder(root, layout, skipped, skills_left_out, taken):
+    for home_file in _FolderScan(root, layout, skipped, skills_left_out, taken).read():
         size += len(home_file.file.content)
         if taken.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
             raise _too_many_error(f"{MAX_HOME_FILES} files or {MAX_HOME_BYTES} bytes to take")
         yield home_file
-
-
-def _scan_folder(
-    root: Path,
-    layout: HomeLayout,
-    skipped: SkippedFiles,
-    skills_left_out: Mapping[str, int],
-    taken: _TakenPaths,
-) -> Iterator[HomeFile]:
-    with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
-        walk = _HomeWalk(root, folders, os.fstat(fd).st_dev, layout, skipped, skills_left_out)
-        linked = LinkedSkills(root, layout)
-        for path in sorted(_limit_listed(walk.list_files("")), key=layout.rule_rank):
-            target = layout.brain_path(path)
-            if target is None:
-                continue
-            try:
-                file = read_home_file(folders, path)
-                if file.kind == LINK and not link_keeps_target(
-                    layout, path, target, file.content.decode()
-                ):
-                    raise SkipFile(OUTSIDE_CODE, "the link points to a file that is not adopted")
-            except SkipFile as error:
-                if error.code == OUTSIDE_CODE:
-                    yield from _follow_link(linked, layout, path, target, error, skipped, taken)
-                elif taken.admit(path, target):
-                    unread = None if error.code == GONE_CODE else target
-                    skipped.add(error.code, path, error.reason, unread)
-                continue
-            if taken.admit(path, target):
-                yield HomeFile(path, target, file)
-
-
-def _follow_link(
-    linked: LinkedSkills,
-    layout: HomeLayout,
-    path: str,
-    target: str,
-    refusal: SkipFile,
-    skipped: SkippedFiles,
-    taken: _TakenPaths,
-) -> Iterator[HomeFile]:
-    """Yield the files of the skill that a link leads to; other links are skipped."""
-    try:
-        found = linked.resolve(path)
-        if found is None:
-            raise refusal
-        if not found.is_folder:
-            with open_root(found.root) as fd, closing(FolderHandles(fd)) as folders:
-                file = read_home_file(folders, found.path)
-            if taken.admit(path, target):
-                yield HomeFile(path, target, file)
-            return
-    except SkipFile as error:
-        skipped.add(error.code, path, error.reason, target)
-        return
-    holder = layout.skill_homes.get(paths.fold_name(target))
-    if holder is not None:
-        skipped.add("left_out", path, f"its place is taken by {printable_text(holder)}")
-        return
-    inner_skipped = SkippedFiles()
-    inner_layout = linked.folder_layout(target)
-    for inner in _scan_folder(found.root / found.path, inner_layout, inner_skipped, {}, taken):
-        yield inner._replace(home_path=f"{path}/{inner.home_path}")
-    for notice in inner_skipped.notices:
-        skipped.add(notice.code, f"{path}/{notice.path}", notice.message, target)
-
-
-def _limit_listed(listed: Iterator[str]) -> Iterator[str]:
-    for number, path in enumerate(listed):
-        if number == MAX_HOME_LISTED:
-            raise _too_many_error(f"{MAX_HOME_LISTED} files to look at")
-        yield path
 
 
 def _too_many_error(limit: str) -> InvalidInput:
@@ -156,8 +84,9 @@ def _too_many_error(limit: str) -> InvalidInput:
     )
 
 
-def link_keeps_target(layout: HomeLayout, home: str, target: str, text: str) -> bool:
-    """Tell whether a link with the target `text` has the same meaning in brain and home."""
+def _link_keeps_target(layout: HomeLayout, home: str, target: str, link: SourceFile) -> bool:
+    """Tell whether a link has the same meaning in brain and home."""
+    text = link.content.decode()
     in_home, in_brain = (
         posixpath.normpath(posixpath.join(posixpath.dirname(path), text)) for path in (home, target)
     )
@@ -198,37 +127,80 @@ class _TakenPaths:
         return True
 
 
-class _FolderSpelling:
-    """A folder, among names that macOS and Windows treat as equal."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.has_files = False
-
-
-class _HomeWalk:
-    """Lists the folders in which a rule of the layout can match."""
+class _FolderScan:
+    """Reads the files of a home, or of the folder of a linked skill."""
 
     def __init__(
         self,
         root: Path,
-        folders: FolderHandles,
-        device: int,
         layout: HomeLayout,
         skipped: SkippedFiles,
         skills_left_out: Mapping[str, int],
+        taken: _TakenPaths,
     ) -> None:
-        self._root = root
-        self._folders = folders
-        self._device = device
-        self._layout = layout
-        self._skipped = skipped
+        self._root, self._layout = root, layout
+        self._skipped, self._taken = skipped, taken
         self._skills_left_out = skills_left_out
+        self._linked = LinkedSkills(root, layout)
+        self._listed = 0
+        self._device = 0
 
-    def list_files(self, folder: str) -> Iterator[str]:
+    def read(self) -> Iterator[HomeFile]:
+        """Yield the files to adopt, in the order of the rules."""
+        layout = self._layout
+        with open_root(self._root) as fd, closing(FolderHandles(fd)) as folders:
+            self._device = os.fstat(fd).st_dev
+            for path in sorted(self._list_files(folders, ""), key=layout.rule_rank):
+                target = layout.brain_path(path)
+                if target is None:
+                    continue
+                try:
+                    file = read_home_file(folders, path)
+                    if file.kind == LINK and not _link_keeps_target(layout, path, target, file):
+                        reason = "the link points to a file that is not adopted"
+                        raise SkipFile(OUTSIDE_CODE, reason)
+                except SkipFile as error:
+                    if error.code == OUTSIDE_CODE:
+                        yield from self._follow_link(path, target, error)
+                    elif self._taken.admit(path, target):
+                        unread = None if error.code == GONE_CODE else target
+                        self._skipped.add(error.code, path, error.reason, unread)
+                    continue
+                if self._taken.admit(path, target):
+                    yield HomeFile(path, target, file)
+
+    def _follow_link(self, path: str, target: str, refusal: SkipFile) -> Iterator[HomeFile]:
+        """Yield the files of the skill that a link leads to; other links are skipped."""
+        try:
+            found = self._linked.resolve(path)
+            if found is None:
+                raise refusal
+            if not found.is_folder:
+                with open_root(found.root) as fd, closing(FolderHandles(fd)) as folders:
+                    file = read_home_file(folders, found.path)
+                if self._taken.admit(path, target):
+                    yield HomeFile(path, target, file)
+                return
+        except SkipFile as error:
+            self._skipped.add(error.code, path, error.reason, target)
+            return
+        holder = self._layout.skill_homes.get(paths.fold_name(target))
+        if holder is not None:
+            reason = f"its place is taken by {printable_text(holder)}"
+            self._skipped.add("left_out", path, reason)
+            return
+        inner_skipped = SkippedFiles()
+        layout = self._linked.folder_layout(target)
+        place = found.root / found.path
+        for inner in _FolderScan(place, layout, inner_skipped, {}, self._taken).read():
+            yield inner._replace(home_path=f"{path}/{inner.home_path}")
+        for notice in inner_skipped.notices:
+            self._skipped.add(notice.code, f"{path}/{notice.path}", notice.message, target)
+
+    def _list_files(self, folders: FolderHandles, folder: str) -> Iterator[str]:
         """Yield the paths of files and links below `folder` that may be adopted."""
         try:
-            with os.scandir(self._folders.open(folder)) as scanned:
+            with os.scandir(folders.open(folder)) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
             kinds = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         except (OSError, InvalidInput) as error:
@@ -242,34 +214,36 @@ class _HomeWalk:
                 ) from error
             self._skipped.add("unreadable", folder, reason, target.removesuffix("/x"))
             return
-        spellings: dict[str, _FolderSpelling] = {}
+        spellings: dict[str, str] = {}
+        filled: set[str] = set()
         for name, st in kinds:
             path = f"{folder}/{name}" if folder else name
             if not self._is_admitted(folder, path, name, st):
                 continue
             if not stat.S_ISDIR(st.st_mode):
+                self._listed += 1
+                if self._listed > MAX_HOME_LISTED:
+                    raise _too_many_error(f"{MAX_HOME_LISTED} files to look at")
                 yield path
-            elif self._can_enter(path, spellings.get(paths.fold_name(name))):
-                spelling = spellings[paths.fold_name(name)] = _FolderSpelling(path)
-                for inner in self.list_files(path):
-                    spelling.has_files = True
+            elif self._can_enter(path, spellings.get(paths.fold_name(name)), filled):
+                spellings[paths.fold_name(name)] = path
+                for inner in self._list_files(folders, path):
+                    filled.add(path)
                     yield inner
 
-    def _can_enter(self, path: str, other_spelling: _FolderSpelling | None) -> bool:
+    def _can_enter(self, path: str, other: str | None, filled: set[str]) -> bool:
         """Tell whether a brain can hold a folder, also beside one of another spelling."""
         try:
             paths.check_path(path)
         except InvalidInput as error:
             self._skipped.add(error.code, path, reason_without_path(error))
             return False
-        if other_spelling is None:
+        if other is None:
             return True
-        taken_path, skipped_path = (
-            (other_spelling.path, path) if other_spelling.has_files else (path, other_spelling.path)
-        )
-        reason = f"{printable_text(taken_path)} has that path already"
-        self._skipped.add("case_collision", skipped_path, reason)
-        return taken_path == path
+        taken, left_out = (other, path) if other in filled else (path, other)
+        reason = f"{printable_text(taken)} has that path already"
+        self._skipped.add("case_collision", left_out, reason)
+        return taken == path
 
     def _is_admitted(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
@@ -286,8 +260,9 @@ class _HomeWalk:
             if stat.S_ISLNK(st.st_mode) and layout.may_contain(path):
                 inside = real_place(self._root, f"{path}/x").removesuffix("/x")
                 is_adopted = inside != path and layout.may_contain(inside)
-                place = self._root / path
-                reason = _ADOPTED_LINK if is_adopted else describe_folder_link(place)
+                reason = "a link to a folder that is adopted"
+                if not is_adopted:
+                    reason = _describe_folder_link(self._root / path)
                 self._skipped.add(OUTSIDE_CODE, path, reason)
                 return False
         if not reason and is_folder and path.count("/") >= limits.MAX_PATH_DEPTH:
@@ -309,11 +284,10 @@ class _HomeWalk:
             self._skipped.add("nested", path, f"it belongs to another {owner}")
 
 
-SAME_SKILL_CODE, OUTSIDE_CODE = "same_skill", "link_outside"
 _SHARED_SKILLS = (".agents", "skills")
 
 
-def describe_folder_link(path: Path) -> str:
+def _describe_folder_link(path: Path) -> str:
     """Say where a link in the place of a folder leads, and how to take the skills there."""
     target = os.path.realpath(path)
     shown = printable_text(target)
@@ -369,7 +343,7 @@ class LinkedSkills:
             )
         below = target.relative_to(root).as_posix()
         if root == self._root and self._is_adopted(below, is_skill_file):
-            raise SkipFile(SAME_SKILL_CODE, "a link to a skill that is adopted")
+            raise SkipFile("same_skill", "a link to a skill that is adopted")
         return LinkTarget(root, below, not is_skill_file)
 
     def _is_adopted(self, below: str, is_file: bool) -> bool:
