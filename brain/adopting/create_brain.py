@@ -57,12 +57,8 @@ def open_or_create(folder: Path, opener: BrainOpener) -> AdoptionBrain:
     return opener.open(folder) if is_brain(folder) else opener.create(folder)
 
 
-def _do_nothing() -> None:
-    return
-
-
 @contextmanager
-def rollback_on_failure(folder: Path, put_back: Callable[[], None] = _do_nothing) -> Iterator[None]:
+def rollback_on_failure(folder: Path, put_back: Callable[[], None] | None = None) -> Iterator[None]:
     """Undo the creation of a brain if the block fails before it records anything.
 
     The created files are removed, then `put_back` is called to restore changed ones. If
@@ -81,7 +77,8 @@ def rollback_on_failure(folder: Path, put_back: Callable[[], None] = _do_nothing
             )
         else:
             _remove_created(created)
-            put_back()
+            if put_back is not None:
+                put_back()
             remaining = [str(path) for path in created if os.path.lexists(path)]
             if remaining:
                 _extend_hint(error, f"these can be removed: {printable_text(', '.join(remaining))}")

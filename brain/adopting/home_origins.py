@@ -79,9 +79,7 @@ def find_origins(
         branch = source.branch
         finder.enter_source(layout, branch)
         finder.origins.sources.add((source.kind, source.branch))
-        merged = _last_merged_state(brain, branch, snapshot)
-        if merged != next(brain.history.log(branch, limit=1)).snapshot:
-            finder.origins.waiting.append(branch)
+        merged = _last_merged_state(brain, branch, snapshot, finder.origins.waiting)
         infos = brain.files.list(merged)
         for info in sorted(infos, key=lambda info: not info.path.endswith(FOLDER_SUFFIXES)):
             if info.path not in BRAIN_OWNED_FILES:
@@ -101,9 +99,7 @@ def _add_linked_source(
     for source, layout in _adopted_sources(brain, real, "agentskills"):
         finder = _OriginFinder(real, layout, {}, ())
         finder.enter_source(layout, source.branch)
-        merged = _last_merged_state(brain, source.branch, snapshot)
-        if merged != next(brain.history.log(source.branch, limit=1)).snapshot:
-            origins.waiting.append(source.branch)
+        merged = _last_merged_state(brain, source.branch, snapshot, origins.waiting)
         for info in brain.files.list(merged):
             finder.add(AdoptedOrigin(info=info, snapshot=merged))
         origins.linked_folders.add(real)
@@ -261,10 +257,14 @@ def _adopted_sources(
             yield source, reader.layout_at(folder)
 
 
-def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str) -> str:
-    """Return the newest state of a source that a snapshot holds.
+def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str, waiting: list[str]) -> str:
+    """Return the newest state of a source that a snapshot holds; a newer one is `waiting`.
 
     A state that waits for conflicts is not adopted: its edits are nowhere but in the home.
     """
-    states = (info.snapshot for info in brain.history.log(branch))
-    return next(one for one in states if brain.history.check_ancestry(one, snapshot).descends)
+    for info in brain.history.log(branch):
+        if brain.history.check_ancestry(info.snapshot, snapshot).descends:
+            return info.snapshot
+        if branch not in waiting:
+            waiting.append(branch)
+    return brain.id

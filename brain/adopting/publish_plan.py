@@ -212,7 +212,9 @@ class _SkillPlacement:
         self._folders: dict[str, Skill] = {}
         self._duplicates: dict[str, Skill] = {}
         first_by_slug: dict[str, Skill] = {}
-        for skill in sorted(skills, key=lambda one: (one.path not in home_paths, _depth(one))):
+        for skill in sorted(
+            skills, key=lambda one: (one.path not in home_paths, one.path.count("/"))
+        ):
             folder, _, name = skill.path.rpartition("/")
             first_skill = first_by_slug.setdefault(skill.slug, skill)
             is_published = first_skill is skill or skill.path in home_paths
@@ -285,10 +287,6 @@ class _SkillPlacement:
         folder, _, name = skill.path.rpartition("/")
         folder = folder.rpartition("/")[0] if name in SKILL_FILES else folder
         return f"{folder}/{skill.slug}"
-
-
-def _depth(skill: Skill) -> int:
-    return skill.path.count("/")
 
 
 PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")

@@ -45,11 +45,6 @@ def reason_without_path(error: InvalidInput) -> str:
     return _SHORT_REASONS.get(error.code, error.message)
 
 
-class _NoticeGroup(NamedTuple):
-    folder: str
-    code: str
-
-
 class SkippedFiles:
     """Collects notices in `notices`, complete after `finish`; `skipped_paths` has every path.
 
@@ -60,7 +55,7 @@ class SkippedFiles:
         self.notices: list[Notice] = []
         self.doubts: list[Notice] = []
         self.skipped_paths: list[tuple[str, str]] = []
-        self._counts: Counter[_NoticeGroup] = Counter()
+        self._counts: Counter[tuple[str, str]] = Counter()
         self._unread: set[str] = set()
 
     def add(self, code: str, path: str, reason: str, unread: str | None = None) -> None:
@@ -79,7 +74,7 @@ class SkippedFiles:
         self._add_notice(self.doubts, Notice(DOUBT_CODE, path, reason))
 
     def _add_notice(self, notices: list[Notice], notice: Notice) -> None:
-        group = _NoticeGroup(notice.path.rpartition("/")[0], notice.code)
+        group = notice.path.rpartition("/")[0], notice.code
         self._counts[group] += 1
         if self._counts[group] <= MAX_NOTICES_PER_FOLDER:
             notices.append(notice)
@@ -233,17 +228,6 @@ _MAX_DESCRIBED = 20
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
-class ContentCheck(NamedTuple):
-    """The decision on whether a content is adopted.
-
-    `refusal` has code and reason to skip it. `doubt` describes what may be a secret in a
-    content to take, and is "" if nothing is.
-    """
-
-    refusal: tuple[str, str] | None
-    doubt: str
-
-
 def filter_unsafe(
     files: Iterable[HomeFile], skipped: SkippedFiles, allow: Collection[str]
 ) -> Iterator[HomeFile]:
@@ -251,29 +235,19 @@ def filter_unsafe(
 
     A file with only doubtful findings is yielded, and reported in `skipped.doubts`.
     """
-    for home_file in files:
-        if home_file.file.kind == LINK:
-            yield home_file
+    for found in files:
+        home, brain, file = found
+        content = b"" if file.kind == LINK else file.content
+        if content.startswith(_SQLITE_MAGIC):
+            skipped.add("database", home, REASON_DATABASE, brain)
             continue
-        refusal, doubt = check_home_content(home_file.file.content, allow)
-        if refusal is not None:
-            skipped.add(refusal[0], home_file.home_path, refusal[1], home_file.brain_path)
+        secrets = find_new_secrets(content, allow)
+        if secrets and secrets[0].grade == CERTAIN:
+            skipped.add(SECRET_CODE, home, describe_secrets(secrets), brain)
             continue
-        if doubt:
-            skipped.add_doubt(home_file.home_path, doubt)
-        yield home_file
-
-
-def check_home_content(content: bytes, allow: Collection[str]) -> ContentCheck:
-    """Tell whether to take a content, given the ids of findings that are allowed."""
-    if content.startswith(_SQLITE_MAGIC):
-        return ContentCheck(("database", REASON_DATABASE), "")
-    secrets = find_new_secrets(content, allow)
-    if not secrets:
-        return ContentCheck(None, "")
-    if secrets[0].grade == CERTAIN:
-        return ContentCheck((SECRET_CODE, describe_secrets(secrets)), "")
-    return ContentCheck(None, f"may hold a secret: {describe_secrets(secrets)}")
+        if secrets:
+            skipped.add_doubt(home, f"may hold a secret: {describe_secrets(secrets)}")
+        yield found
 
 
 def find_new_secrets(content: bytes, allow: Collection[str]) -> list[SecretFinding]:

@@ -229,7 +229,13 @@ class SkillFolderReader(HomeReader):
 
     def layout_at(self, path: Path) -> HomeLayout:
         """Return the layout for the places of the skills in `path`."""
-        layout = skill_folder_layout(self.search(path).folders, path.name)
+        layout, folders = AGENTSKILLS, self.search(path).folders
+        if "" in folders:
+            rule = PathRule("", f"skills/{slug_from_path(f'{path.name}/{SKILL_FILES[0]}')}/")
+            hidden = (*layout.skipped_patterns, (".*", "hidden"))
+            layout = replace(layout, rules=(rule,), reported_folders=(), skipped_patterns=hidden)
+        elif not any(folder.startswith("skills/") for folder in folders):
+            layout = replace(layout, rules=())
         if self._is_shared_brain(path):
             rules = tuple(PathRule(name, name) for name in ("skills/", "memory/", "prompts/"))
             layout = replace(layout, rules=rules)
@@ -247,17 +253,6 @@ class SkillFolderReader(HomeReader):
         names = ("manifest.yaml", "memory", "prompts")
         is_shared = path_exists(path, ".git") and any(path_exists(path, name) for name in names)
         return is_shared and self.in_place_folder(path) is not None
-
-
-def skill_folder_layout(folders: Collection[str], name: str) -> HomeLayout:
-    """Return the layout of a folder called `name` with skills in `folders`."""
-    if "" in folders:
-        rule = PathRule("", f"skills/{slug_from_path(f'{name}/{SKILL_FILES[0]}')}/")
-        hidden = (*AGENTSKILLS.skipped_patterns, (".*", "hidden"))
-        return replace(AGENTSKILLS, rules=(rule,), reported_folders=(), skipped_patterns=hidden)
-    if any(folder.startswith("skills/") for folder in folders):
-        return AGENTSKILLS
-    return replace(AGENTSKILLS, rules=())
 
 
 _LETTA_SECTION = b"[letta]"
@@ -296,6 +291,7 @@ def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
+_Found = tuple[HomeReader, DetectedSource]
 _HOME_FOLDERS = (
     *(layout.home_name for layout in HOME_LAYOUTS if layout.home_name),
     ".agents",
@@ -311,7 +307,7 @@ def source_readers() -> list[HomeReader]:
     return [*clients, ProjectReader(projects), SkillFolderReader(homes), *letta]
 
 
-def detect_source(path: Path, kind: str | None = None) -> tuple[HomeReader, DetectedSource]:
+def detect_source(path: Path, kind: str | None = None) -> _Found:
     """Return the reader for the source at `path`, and the source.
 
     `kind` chooses among several; the name of a program means all its kinds. Raises
@@ -339,7 +335,8 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[HomeReader, Dete
         is_assumed = reader.kind in published or (kind is not None and not found)
         if is_assumed and (detected := reader.assume_kind(path)):
             found.append((reader, detected))
-    likely = _most_likely(_prefer_collection(path, _prefer_named_home(path, found)))
+    named = [pair for pair in found if pair[0].layout.is_home(path)]
+    likely = _most_likely(_prefer_collection(path, named or found))
     if not likely:
         raise _unknown_source_error(path, kind)
     if len(likely) > 1:
@@ -352,17 +349,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[HomeReader, Dete
     return likely[0]
 
 
-def _prefer_named_home(
-    path: Path, found: list[tuple[HomeReader, DetectedSource]]
-) -> list[tuple[HomeReader, DetectedSource]]:
-    """Leave out other programs, if the folder has the name of the home of one that was found."""
-    named = [pair for pair in found if pair[0].layout.is_home(path)]
-    return named or found
-
-
-def _prefer_collection(
-    path: Path, found: list[tuple[HomeReader, DetectedSource]]
-) -> list[tuple[HomeReader, DetectedSource]]:
+def _prefer_collection(path: Path, found: list[_Found]) -> list[_Found]:
     """Leave out other programs, if a repository has skills at its top and is no program's home.
 
     What it has for the programs of those who work on it, such as CLAUDE.md, is not for others.
@@ -390,14 +377,14 @@ def build_source(detected: DetectedSource) -> ImportSource:
 
 
 def _most_likely(
-    candidates_found: list[tuple[HomeReader, DetectedSource]],
-) -> list[tuple[HomeReader, DetectedSource]]:
+    candidates_found: list[_Found],
+) -> list[_Found]:
     """Return the best source of each certain program, else the one of greatest confidence."""
     project = [pair for pair in candidates_found if isinstance(pair[0], ProjectReader)]
     if project:  # the programs of which it consists do not compete with it
         others = [pair for pair in candidates_found if not pair[0].layout.skills_anywhere]
         candidates_found = [*project, *others]
-    best: dict[str, tuple[HomeReader, DetectedSource]] = {}
+    best: dict[str, _Found] = {}
     for reader, detected in sorted(candidates_found, key=lambda pair: -pair[1].confidence):
         best.setdefault(reader.layout.client, (reader, detected))
     candidates = list(best.values())
