@@ -154,7 +154,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "trusted": ("key", "List the keys that may sign the next snapshot."),
             "roots": ("key", "Show or change the root keys pinned for this brain."),
             "repair": ("key", "Restore the last valid trust file."),
-            "equivocations": ("key", "Prove which keys signed two continuations."),
+            "equivocations": ("key", "Find keys that signed two snapshots after the same one."),
         },
         "Accounts": {
             "bind": ("accounts.bindings", "State that a key and an account belong together."),
@@ -270,7 +270,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "Count the uses of skills in a transcript of another program.",
             ),
             "pin": ("evolve.usage", "Keep a skill from being rolled back or retired by a rule."),
-            "unpin": ("evolve.usage", "End what 'brain evolve pin' began."),
+            "unpin": ("evolve.usage", "Allow rules to roll back and retire a pinned skill again."),
             "retire": (
                 "evolve.usage",
                 "Take a skill out of use; its files stay in skills/_retired.",

@@ -348,7 +348,7 @@ class _Course:
         for row in self.rows:
             if not is_of_use and not row.is_answered:
                 row.fail(f"{row.case.detail}{_REFUSES}")
-        ends = {True: ("fail", "the tests take it for the skill"), False: ("pass", "")}
+        ends = {True: ("fail", "the tests pass for it, too"), False: ("pass", "")}
         for name in stubs:
             outcome, detail = ends[name in survivors]
             label = fit_summary(name)
@@ -418,7 +418,7 @@ class _Course:
             return ""
         if failed.kind == "stub":
             return (
-                f"the tests prove nothing: they take {failed.name} for the skill. Write "
+                f"the tests also pass for a program that prints {failed.name}. Write "
                 "check(payload, output) in tests/check.py so that it raises for every wrong "
                 "output, whatever the payload"
             )

@@ -426,9 +426,9 @@ def set_yaml_list(text: str, key: str, items: Sequence[str]) -> str:
     root = compose_yaml_file(text)
     if root is not None and root.flow_style:
         raise InvalidInput(
-            f"there is no line to put {key!r} on: the file is one map in braces",
+            f"{key!r} cannot be added: the whole file is one map in braces",
             code="bad_type",
-            hint=f"add the list {key!r} with an editor",
+            hint=f"add {key!r} with an editor, or write the map without braces",
         )
     pairs = root.value if root is not None else []
     found = next((pair for pair in pairs if pair[0].value == key), None)

@@ -140,9 +140,9 @@ def chain_batch_command(
     emit(app, result, _batch_lines(result))
     if result.left:
         raise BrainError(
-            f"{pluralize(len(result.left), 'brain')} left out",
+            f"{pluralize(len(result.left), 'brain')} not committed",
             code="left_out",
-            hint="the reasons are printed above; the others are committed",
+            hint="the output has the reason for each; the others are committed",
         )
 
 

@@ -35,8 +35,8 @@ def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: 
 
     PATH is a file or folder of the brain. Findings end with exit status 1. Each is
     reported with its place, rule, grade and id, and with its line, in which the secret is
-    masked. A finding is certain if it has the format of a key, and doubtful if a keyword
-    or the look of the value speaks for it. `brain redact` destroys a file that contains a
+    masked. A finding is certain if it has the format of a key, and doubtful if there is
+    only a keyword, or a value that looks random. `brain redact` destroys a file that contains a
     secret. Accept a false positive by its id in manifest.yaml:
 
     \b

@@ -287,11 +287,11 @@ def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -
 )
 @argument("directory", metavar="DIR", type=TextType("bad_path"))
 def key_equivocations_command(app: App, directory: str) -> None:
-    """Prove which keys signed two continuations.
+    """Find keys that signed two snapshots after the same one.
 
-    Writes a file to DIR for each snapshot that has two continuations signed by one key,
-    on any branch. 'brain check-proof' verifies the file without the brain. An intended
-    branch looks the same. Merged continuations are included, though 'brain verify' no
+    Writes a proof of each to a file in DIR, whatever the branches of the two snapshots.
+    'brain verify FILE' verifies it without the brain. An intended branch looks the same.
+    Snapshots that were merged since are included, though 'brain verify' no
     longer warns of them.
     """
     found = app.brain.trust.find_equivocations()
@@ -323,4 +323,4 @@ def _equivocation_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             else "  no proof file: only the lineage shows it"
         )
     if not rows:
-        yield "No key signed two continuations of one snapshot"
+        yield "No key signed two snapshots after the same one"

@@ -252,8 +252,8 @@ def watch_command(
     pending changes and ends the command. Errors are printed to stderr, and recording is
     retried with the next change.
 
-    With --transcripts, such as ~/.claude/projects, each transcript that was not written for
-    two minutes is read, and its hard runs are queued to learn from. If a model is
+    With --transcripts, such as ~/.claude/projects, each transcript is read two minutes after
+    its last change, and its hard runs are queued to learn from. If a model is
     configured, they are learned from meanwhile, as by `brain evolve run`.
     """
     from brain.watching import WatchFailure

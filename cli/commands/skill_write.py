@@ -73,9 +73,9 @@ def skill_upsert_command(
     NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
     same skill. The path of an existing skill, such as tools/search, names that one.
     Without -f an existing skill keeps its body. The version in the front matter increases
-    by one, and a snapshot of only that file is recorded. From a folder, its other files are
-    written in the same snapshot, and those of the skill that it lacks stay. If the commitment
-    fails, the snapshot is kept. Existing skills that are similar to a new one are listed, and text
+    by one, and a snapshot of only that file is recorded. The other files of a folder are added
+    to the skill in the same snapshot; none are removed. If the commitment fails, the snapshot is
+    kept. Existing skills that are similar to a new one are listed, and text
     that looks like a secret is reported.
     """
     body, files = _read_skill(app, file)

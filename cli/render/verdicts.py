@@ -89,7 +89,7 @@ def proof_caveat_lines(proof: Proof) -> Iterator[str]:
 
 def equivocation_lines(found: EquivocationResult) -> Iterator[str]:
     """Describe what a proof of equivocation shows, and what it does not."""
-    yield "Proven: one key signed two continuations of one snapshot"
+    yield "Proven: one key signed two snapshots after the same one"
     first, second = found.snapshots
     rows = (("key", found.key), ("signed", first), ("and", second), ("after", found.parent))
     yield from align_columns((*rows, ("brain", found.brain)))

@@ -57,15 +57,15 @@ def test_the_same_seed_gives_the_same_verdict_and_another_one_other_payloads(san
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"check": None}, "the tests prove nothing: they take a table of the cases"),
-        ({"check": ALWAYS}, "the tests prove nothing: they take a table of the cases"),
+        ({"check": None}, "the tests also pass for a program that prints a table of the cases"),
+        ({"check": ALWAYS}, "the tests also pass for a program that prints a table of the cases"),
         (
             {"check": ALWAYS, "cases": [{"payload": {"text": "a b"}}]},
-            'the tests prove nothing: they take always "ok" for the skill',
+            'the tests also pass for a program that prints always "ok". Write',
         ),
         (
             {"check": "def check(p, o):\n    assert p['text'] != 'a b c' or o == 3"},
-            "the tests prove nothing: they take a table of the cases",
+            "the tests also pass for a program that prints a table of the cases",
         ),
         ({"cases": [{"payload": {"text": "a b"}, "output": 3}]}, "author 1: expected 3, got 2"),
         ({"cases": [{"payload": {"text": "a"}, "contains": "x"}]}, 'author 1: expected "x" in 1'),

@@ -140,9 +140,7 @@ class BrainServer:
             return _tool_result(failure.text, is_error=True)
         except Exception:
             logger.exception("%s failed", params.name)
-            return _tool_result(
-                "This did not work, and not because of what was asked.", is_error=True
-            )
+            return _tool_result("Internal error: try again, or tell the user.", is_error=True)
         if result.changed:
             self._notifier.poll_soon()
         return _tool_result(result.text, is_error=False)

@@ -46,8 +46,8 @@ CREATE_SKILL = Tool(
     "`from skillapi import call` lets it call your other tools: call('word_count', text='a b').\n\n"
     "It is tried with your payloads and with others made from parameters_schema, so `check` must "
     "tell right outputs from wrong ones for every payload. Without a check that does, it is "
-    "refused, for then the tests prove nothing. What was refused is kept: read why, and send all "
-    "of it again. The same name again improves the tool, as its next version.",
+    "refused, for then the tests pass for wrong programs, too. What was refused is kept: read "
+    "why, and send all of it again. The same name again improves the tool, as its next version.",
     parameters=object_schema(
         ("name", "description", "python_code"),
         name=text_schema(

@@ -61,10 +61,11 @@ def evolve_case_add_command(
 
     A change of the skill is tried on its cases, without the change and with it. The hash of
     the input says whether a case is held out: such cases decide, and agents and evolvers
-    never see them. The others are for practice. The skill need not exist yet. With --from,
-    input and output are those of a call of the skill in a recorded run; what you give besides
-    replaces the expected output. Of a run without such a call it is the task: say what the
-    answer must be. Texts that the receipt holds in part, or without secrets, are refused.
+    never see them. The others are for practice. The skill need not exist yet.
+
+    --from takes input and output of a call of the skill in a recorded run; of a run without
+    such a call it takes the task as the input. Other options replace the expected output, and
+    are required if there is none. Truncated or masked texts are refused.
     """
     from brain.gating.output_check import read_output
     from brain.repo.learning.cases import CaseOfRun, case_of_run

@@ -95,7 +95,7 @@ def evolve_acquire_command(
 
     The code is tried in a sandbox with your payloads and with others that are made from the
     schema. check(payload, output) raises if an output is wrong, for any payload; without one
-    that tells right from wrong, the tests prove nothing and the skill is not admitted. What it
+    that tells right from wrong, wrong programs pass, too, and the skill is not admitted. What it
     needs of the world you approve before: you are asked, or give --approve-needs. In the trial,
     recorded answers and sample files stand for it. If the skill has held-out cases, these run
     too, and one that gets worse rejects it. The skill and its verdict are one snapshot.

@@ -127,7 +127,7 @@ def evolve_pin_command(app: App, slug: str) -> None:
 @brain_command("unpin", examples=("brain evolve unpin oracle-manipulation",), exits=OVERWRITE_EXITS)
 @argument("slug", type=SlugType())
 def evolve_unpin_command(app: App, slug: str) -> None:
-    """End what 'brain evolve pin' began."""
+    """Allow rules to roll back and retire a pinned skill again."""
     result = app.brain.programs.unpin(slug)
     _emit_pinned(app, result, "unpinned")
 

@@ -308,7 +308,7 @@ def test_the_new_list_reads_back_with_all_other_keys(old, new, block):
 def test_a_map_in_braces_is_refused():
     with pytest.raises(InvalidInput) as error:
         set_yaml_list("{name: x}\n", "pinned", ["a"])
-    assert error.value.hint == "add the list 'pinned' with an editor"
+    assert error.value.hint.startswith("add 'pinned' with an editor")
 
 
 RUAMEL = importlib.import_module("strictyaml.ruamel")
