@@ -116,8 +116,7 @@ class HomeLayout:
 
     def home_path(self, path: str) -> str | None:
         """Return the path in the home of the file at `path` of a brain, None if it has none."""
-        mapped = (_map_path(rule.brain_pattern, rule.home_pattern, path) for rule in self.rules)
-        return next(filter(None, mapped), None)
+        return next(self.home_paths(path), None)
 
     def home_paths(self, path: str) -> Iterator[str]:
         """Yield all paths to which the rules map the file at `path` of a brain."""

@@ -9,10 +9,9 @@ they are about to have, and after them; so the files of a killed publication are
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ..errors import Conflict, InvalidInput, NotFound
@@ -49,7 +48,7 @@ from .publish_render import (
     render_skill_text,
 )
 from .scan_home import LinkedSkills
-from .source_files import SECRET_CODE, SourceFile, describe_secrets, find_new_secrets, real_place
+from .source_files import SECRET_CODE, SourceFile, describe_secrets, find_new_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,17 +104,6 @@ def _is_user_home(source: tuple[str, str]) -> bool:
     return layout is not None and bool(layout.home_name)
 
 
-def _refuse_during_adoption(brain: AdoptionBrain, waiting: Sequence[str]) -> None:
-    """Refuse while what was read from the folder waits for conflicts. Raises `Conflict`."""
-    if waiting and brain.merge.list_conflicts():
-        raise Conflict(
-            f"the adoption from there waits for conflicts to be resolved ({waiting[0]})",
-            code="merging",
-            hint="resolve them with `brain resolve`, then `brain merge --continue`, or give it up"
-            " with `brain merge --abort`; then publish",
-        )
-
-
 class _Publication:
     """One publication: the files to write and to remove, and the conflicts."""
 
@@ -132,16 +120,22 @@ class _Publication:
         extra_fields = frozenset[str]() if request.strict else layout.extra_fields
         self._form = RenderForm(layout.kind, extra_fields, request.strict, request.rename)
         self._records = load_records(folder) if folder.is_dir() else []
-        own_records = [record for record in self._records if self._is_own_record(record)]
-        self._previous = own_records[0].files if own_records else {}
+        self._own = next(filter(self._is_own_record, self._records), None)
+        self._previous = self._own.files if self._own else {}
         origins = find_origins(
             brain, folder, layout, self._snapshot, self._previous, self._published_paths()
         )
-        _refuse_during_adoption(brain, origins.waiting)
+        if origins.waiting and brain.merge.list_conflicts():
+            branch = origins.waiting[0]
+            raise Conflict(
+                f"the adoption from there waits for conflicts to be resolved ({branch})",
+                code="merging",
+                hint="resolve them with `brain resolve`, then `brain merge --continue`, or give it "
+                "up with `brain merge --abort`; then publish",
+            )
         self._adopted, self._linked = origins.adopted, origins.linked
         self._linked_folders, self._home_paths = origins.linked_folders, origins.home_paths
-        place = partial(real_place, folder)
-        self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths, place)
+        self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths, folder)
         self._outside: dict[str, Path | None] = {}
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
         self._rendered = render_files(
@@ -195,9 +189,9 @@ class _Publication:
 
     def _published_paths(self) -> set[str]:
         """Return the paths of the snapshot that was published there last; it may be gone."""
-        for record in filter(self._is_own_record, self._records):
-            with suppress(NotFound, InvalidInput):
-                return {info.path for info in self._brain.files.list(record.snapshot)}
+        with suppress(NotFound, InvalidInput):
+            if self._own is not None:
+                return {info.path for info in self._brain.files.list(self._own.snapshot)}
         return set()
 
     def _leave_out_foreign(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -28,7 +28,14 @@ from ..util.files import LockTimeout, lock_file
 from .brain_protocol import AdoptionBrain
 from .layouts import AGENTSKILLS, CLIENT_LAYOUTS, LAYOUT_BY_KIND, HomeLayout, PathRule
 from .publish_manifest import ENTRY_KINDS, file_state
-from .source_files import GONE_CODE, MAX_ADOPTED_FILE_BYTES, SkipFile, is_ignored, read_home_file
+from .source_files import (
+    GONE_CODE,
+    MAX_ADOPTED_FILE_BYTES,
+    SkipFile,
+    is_ignored,
+    read_home_file,
+    real_place,
+)
 from .sources import HomeReader
 
 
@@ -94,12 +101,11 @@ def plan_publication(
     rev: str,
     target: HomeLayout,
     home_paths: Mapping[str, str],
-    place: Callable[[str], str],
+    folder: Path,
 ) -> PublishPlan:
-    """Plan the publication of a revision in the layout `target`.
+    """Plan the publication of a revision in the layout `target` into `folder`.
 
-    `home_paths` maps paths of files that were adopted from there to where they lie, and
-    `place` a path at the client to the one that it leads to.
+    `home_paths` maps paths of files that were adopted from there to where they lie.
     """
     source = LAYOUT_BY_KIND.get(read_manifest_at(brain, rev).home)
     skills = _SkillPlacement(brain.skills.list(rev), target, home_paths)
@@ -122,17 +128,19 @@ def plan_publication(
             new = _plan_other_file(info, source, target)
             reason = f"a {target.title} has no place for it"
         if new:
-            new = replace(new, client_path=place(new.client_path))
+            new = replace(new, client_path=real_place(folder, new.client_path))
         if new and new.kind == LINK:
             new = _plan_link(brain, rev, new, files, plan)
             if new is None:
                 reason = "a link to what is no published file of this brain"
                 plan.skipped.append(Notice("link_outside", info.path, reason))
                 continue
-        reason = _refusal_reason(new, plan) if new else reason
-        if new and not reason:
-            plan.files[new.client_path] = new
-        else:
+        if new:
+            reason = content_refusal(new)
+            other = plan.files.setdefault(new.client_path, new) if not reason else new
+            if other is not new:
+                reason = f"{other.info.path} has the same path at the client"
+        if not new or reason:
             plan.skipped.append(Notice("not_published", info.path, reason))
     return plan
 
@@ -181,13 +189,6 @@ def _plan_other_file(
     return PlannedFile(client_path=home, info=info) if home else None
 
 
-def _refusal_reason(planned: PlannedFile, plan: PublishPlan) -> str:
-    reason = content_refusal(planned)
-    if not reason and planned.client_path in plan.files:
-        return f"{plan.files[planned.client_path].info.path} has the same path at the client"
-    return reason
-
-
 def content_refusal(planned: PlannedFile) -> str:
     """Return why the content of a file cannot be published, "" if it can."""
     if planned.is_skill_text and planned.kind == LINK:
@@ -208,85 +209,68 @@ class _SkillPlacement:
     ) -> None:
         self._target = target
         self._home_paths = home_paths
-        self._main_files: dict[str, Skill] = {}
-        self._folders: dict[str, Skill] = {}
-        self._duplicates: dict[str, Skill] = {}
+        self._published: dict[str, Skill] = {}
+        self._first: dict[str, Skill] = {}  # of one slug, by the places of the later ones
         first_by_slug: dict[str, Skill] = {}
         for skill in sorted(
             skills, key=lambda one: (one.path not in home_paths, one.path.count("/"))
         ):
             folder, _, name = skill.path.rpartition("/")
-            first_skill = first_by_slug.setdefault(skill.slug, skill)
-            is_published = first_skill is skill or skill.path in home_paths
-            if is_published:
-                self._main_files[skill.path] = skill
+            places = (skill.path, folder) if name in SKILL_FILES else (skill.path,)
+            first = first_by_slug.setdefault(skill.slug, skill)
+            if first is skill or skill.path in home_paths:
+                self._published |= dict.fromkeys(places, skill)
             else:
-                self._duplicates[skill.path] = first_skill
-            if name in SKILL_FILES:
-                (self._folders if is_published else self._duplicates)[folder] = (
-                    skill if is_published else first_skill
-                )
+                self._first |= dict.fromkeys(places, first)
 
     def skip_reason(self, info: FileInfo) -> str:
         """Return why a file below `skills/` is not published."""
-        places = (info.path, *paths.folders_above(info.path))
-        first_skill = next((self._duplicates[at] for at in places if at in self._duplicates), None)
-        if first_skill is not None:
-            return f"{printable_text(first_skill.path)} has the same slug, {first_skill.slug}"
+        for place in (info.path, *paths.folders_above(info.path)):
+            if place in self._first:
+                first = self._first[place]
+                return f"{printable_text(first.path)} has the same slug, {first.slug}"
         return "it belongs to no skill"
 
     def plan_adopted(self, info: FileInfo) -> PlannedFile:
         """Return the plan of a file that goes where it was adopted from."""
         home = self._home_paths[info.path]
-        skill, inner = self._find_skill(info.path) or (None, "")
+        skill, inner = self._find_skill(info.path)
         return PlannedFile(client_path=home, info=info, skill=skill, inner=inner, is_adopted=True)
 
     def plan_file(self, info: FileInfo) -> PlannedFile | None:
-        """Return the plan of a file below `skills/`, None if it has no place."""
-        found = self._find_skill(info.path)
-        if found is None:
-            if not self._target.has_categories or self._is_duplicate(info.path):
+        """Return the plan of a file below `skills/`, None if it has no place.
+
+        A skill gets a folder in its category, if the client has categories.
+        """
+        skill, inner = self._find_skill(info.path)
+        if skill is None:
+            places = (info.path, *paths.folders_above(info.path))
+            if not self._target.has_categories or not self._first.keys().isdisjoint(places):
                 return None
             home = self._target.home_path(info.path)
             return PlannedFile(client_path=home, info=info) if home else None
-        skill, inner = found
-        folder = self._adopted_folder(skill)
-        home = (
-            self._target.home_path(f"{self._skill_folder(skill)}/{inner}")
-            if folder is None
-            else f"{folder}/{inner}".removeprefix("/")
-        )
+        category, _, name = skill.path.rpartition("/")
+        if name in SKILL_FILES:
+            category = category.rpartition("/")[0]
+            adopted = self._home_paths.get(skill.path)
+        else:
+            adopted = None
+        if adopted is None:
+            section = category if self._target.has_categories else "skills"
+            home = self._target.home_path(f"{section}/{skill.slug}/{inner}")
+        else:
+            home = f"{adopted.rpartition('/')[0]}/{inner}".removeprefix("/")
         if home is None:
             return None
         return PlannedFile(client_path=home, info=info, skill=skill, inner=inner)
 
-    def _find_skill(self, path: str) -> tuple[Skill, str] | None:
+    def _find_skill(self, path: str) -> tuple[Skill | None, str]:
         """Return the skill of a file to publish, and the path inside its folder."""
-        main = self._main_files.get(path)
-        if main is not None:
-            return main, SKILL_FILES[0]
-        for folder in (path, *paths.folders_above(path)):
-            if folder in self._folders:
-                return self._folders[folder], path[len(folder) + 1 :]
-        return None
-
-    def _is_duplicate(self, path: str) -> bool:
-        return any(folder in self._duplicates for folder in (path, *paths.folders_above(path)))
-
-    def _adopted_folder(self, skill: Skill) -> str | None:
-        """Return the folder in the home that a skill was adopted from, None without one."""
-        home = self._home_paths.get(skill.path)
-        if home is None or skill.path.rpartition("/")[2] not in SKILL_FILES:
-            return None
-        return home.rpartition("/")[0]
-
-    def _skill_folder(self, skill: Skill) -> str:
-        """Return the folder of a skill, in its category if the client has categories."""
-        if not self._target.has_categories:
-            return f"skills/{skill.slug}"
-        folder, _, name = skill.path.rpartition("/")
-        folder = folder.rpartition("/")[0] if name in SKILL_FILES else folder
-        return f"{folder}/{skill.slug}"
+        for place in (path, *paths.folders_above(path)):
+            skill = self._published.get(place)
+            if skill is not None:
+                return skill, SKILL_FILES[0] if skill.path == path else path[len(place) + 1 :]
+        return None, ""
 
 
 PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")

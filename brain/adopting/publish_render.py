@@ -103,7 +103,8 @@ def render_files(
             rendered[home] = RenderedFile(before._replace(was=""), None)
             continue
         is_as_adopted = home in adopted and adopted[home].state == state
-        if form_mode(name) == ADOPTED_FORM and (is_as_adopted or _can_be_copied(planned)):
+        can_be_copied = planned.kind != LINK and not content_refusal(planned)
+        if form_mode(name) == ADOPTED_FORM and (is_as_adopted or can_be_copied):
             rendered[home] = RenderedFile(PublishedFile(path, blob, name, state), None)
             continue
         try:
@@ -119,10 +120,6 @@ def render_files(
         for home, rendered_file in rendered.items()
         if plan.files[home].skill_path not in broken
     }
-
-
-def _can_be_copied(planned: PlannedFile) -> bool:
-    return planned.kind != LINK and not content_refusal(planned)
 
 
 def render_file(

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from ..ops.import_states import BRAIN_OWNED_FILES
 from ..results import FileInfo, SnapshotInfo
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins
-from .layouts import LAYOUT_BY_KIND, HomeLayout
+from .layouts import LAYOUT_BY_KIND
 from .publish_manifest import (
     ABSENT_STATE,
     ENTRY_KINDS,
@@ -51,7 +50,6 @@ from .source_files import (
     SourceState,
     filter_unsafe,
     read_home_file,
-    real_place,
 )
 
 
@@ -77,31 +75,22 @@ def find_published_state(brain: AdoptionBrain, detected: DetectedSource) -> Publ
     if not (detected.path / RECORD_NAME).is_file():
         return None
     for record in load_records(detected.path):
-        if (record.brain, record.kind) == (brain.id, detected.kind) and _has_snapshot(
-            brain, record
-        ):
-            layout = layout_by_kind(record.kind, detected.path)
-            planned = _plan_again(brain, detected.path, record, layout) if layout else {}
+        is_own = (record.brain, record.kind) == (brain.id, detected.kind)
+        if is_own and _has_snapshot(brain, record):
+            snapshot, rows = record.snapshot, record.files
+            planned: Mapping[str, PlannedFile] = {}
+            if layout := layout_by_kind(record.kind, detected.path):
+                homes = find_origins(brain, detected.path, layout, snapshot, rows).home_paths
+                planned = plan_publication(brain, snapshot, layout, homes, detected.path).files
             entries = {
-                home: entry
-                for home, entry in record.files.items()
-                if home in planned and planned[home].info.path == entry.path
+                home: row
+                for home, row in rows.items()
+                if home in planned and planned[home].info.path == row.path
             }
-            kinds = {info.path: info.kind for info in brain.files.list(record.snapshot)}
-            removed = {
-                home: entry for home, entry in record.files.items() if entry.path not in kinds
-            }
-            return PublishedState(record.snapshot, entries, planned, removed, kinds)
+            kinds = {info.path: info.kind for info in brain.files.list(snapshot)}
+            removed = {home: row for home, row in rows.items() if row.path not in kinds}
+            return PublishedState(snapshot, entries, planned, removed, kinds)
     return None
-
-
-def _plan_again(
-    brain: AdoptionBrain, folder: Path, record: PublishRecord, layout: HomeLayout
-) -> Mapping[str, PlannedFile]:
-    """Return what publishing the snapshot of a record writes, by path at the client."""
-    origins = find_origins(brain, folder, layout, record.snapshot, record.files)
-    place = partial(real_place, folder)
-    return plan_publication(brain, record.snapshot, layout, origins.home_paths, place).files
 
 
 def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:
