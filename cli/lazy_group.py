@@ -14,6 +14,7 @@ from .registry import (
     DEFAULT_COMMANDS,
     GROUP_COMMANDS,
     GROUP_DESCRIPTIONS,
+    HIDDEN_COMMANDS,
     CommandTable,
 )
 from .std_streams import write_stderr
@@ -76,8 +77,11 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands in the order of the table."""
-        return list(self.entries)
+        """Return the names of the commands that are not hidden, in the order of the table."""
+        return list(filter(self._is_listed, self.entries))
+
+    def _is_listed(self, name: str) -> bool:
+        return f"{self.path} {name}".lstrip() not in HIDDEN_COMMANDS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; only its module is imported."""
@@ -132,7 +136,7 @@ class LazyGroup(click.Group):
         found = [
             CompletionItem(name, help=summary)
             for name, (_, summary) in self.entries.items()
-            if name.startswith(incomplete)
+            if name.startswith(incomplete) and self._is_listed(name)
         ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -140,10 +144,13 @@ class LazyGroup(click.Group):
         """List the commands under their headings from the table, without an import."""
         longest = max(map(len, self.entries))
         for heading, part in self.table.items():
+            rows = [
+                (name.ljust(longest), summary)
+                for name, (_, summary) in part.items()
+                if self._is_listed(name)
+            ]
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(name.ljust(longest), summary) for name, (_, summary) in part.items()]
-                )
+                formatter.write_dl(rows)
 
 
 def _build_group(path: str, summary: str) -> LazyGroup:

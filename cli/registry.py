@@ -129,7 +129,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "show": ("proposal", "Show what a proposal would change."),
         },
         "Decide": {
-            "accept": ("proposal", "Merge a proposal into this branch."),
+            "accept": (
+                "proposal",
+                "Merge a proposal into this branch, or what it changes in some skills.",
+            ),
             "reject": ("proposal", "Remove a proposal."),
         },
     },
@@ -309,6 +312,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
 }
 """Group to its commands."""
+
+HIDDEN_COMMANDS = frozenset({"check-proof", "chain check"})
+"""Commands that no list names, since `brain verify FILE` does all that they do."""
 
 DEFAULT_COMMANDS = {
     "chain": "status",

@@ -1,6 +1,6 @@
 """The command `python -m brain.chain.check`: check evidence without a brain and a network.
 
-It does what `brain chain check` does, and starts faster.
+It does what `brain verify FILE` does with evidence, and starts faster.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def chain_evidence_command(
     """Write evidence of a commitment to a file.
 
     The file proves the path from the snapshot, or a file in it, to the signature of the
-    ledger or a block of a chain; `brain chain check` and `python -m brain.chain.check`
+    ledger or a block of a chain; `brain verify FILE` and `python -m brain.chain.check`
     need nothing else. A snapshot without a commitment is proven by the next commitment.
     """
     data = app.brain.ledger.build_evidence(
@@ -86,6 +86,8 @@ def chain_evidence_command(
 @evidence_options
 def chain_check_command(app: App, file: str, **known: Any) -> None:
     """Verify evidence without a brain or a node.
+
+    'brain verify FILE' does the same, for other files, too.
 
     FILE is the output of `brain chain evidence`; - is standard input. Prints what the
     evidence proves, its trust level, and what you still have to know to rely on it. Ids

@@ -55,7 +55,7 @@ def prove_command(
 ) -> None:
     """Write a proof of what is in the brain.
 
-    The proof is one file that `brain check-proof` verifies without the brain. A PATH that
+    The proof is one file that `brain verify FILE` verifies without the brain. A PATH that
     ends with / is a top-level folder, proven as a whole (./ means the files at the top).
     The proof of a path names no other file; docs/SECURITY.md says what it reveals. Edits of
     the folder are recorded first.
@@ -104,11 +104,13 @@ def check_proof_command(
 ) -> None:
     """Verify a proof without access to the brain.
 
+    'brain verify FILE' does the same, for other files, too.
+
     FILE is the output of `brain prove` or `brain key equivocations`; - is standard input.
     Prints what the proof shows, and of which snapshot. Anybody can create a brain, or a
     snapshot that names the brain of somebody else, and prove what is in it. So you must
     know the snapshot: name it with --snapshot, from a signature, a ledger or a person you
-    trust, or name a brain of yours that has it, as in 'brain -C DIR check-proof FILE'.
+    trust, or name a brain of yours that has it, as in 'brain -C DIR verify FILE'.
     Otherwise the exit status is 4; --brain vouches for where a fork comes from, and for
     nothing else. Ids must be complete (64 digits). The content of a link is its target. An
     invalid proof ends with exit status 3.
@@ -149,7 +151,7 @@ def check_proof_file(
             "nothing that you know vouches for it",
             hint="name the snapshot that you know, from a signature, a ledger or a person you"
             " trust, with --snapshot, or a brain of yours that has it, as in"
-            " `brain -C DIR check-proof FILE`",
+            " `brain -C DIR verify FILE`",
         )
 
 

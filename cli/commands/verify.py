@@ -97,10 +97,17 @@ def verify_command(app: App, file: str | None, **options: Any) -> None:
     brain that is signed, so --require-signatures ends with exit status 4 unless you have
     pinned a root key, or name one with --root.
 
-    FILE is a proof, evidence, a receipt or a verdict; - is standard input. It is verified as
-    'brain check-proof', 'chain check', 'receipt verify' and 'evolve recheck' do, with their
-    output and exit statuses. --content, --snapshot and --brain are for a proof or evidence,
-    and the options from --block-hash to --require for evidence.
+    FILE is a proof, evidence, a receipt or a verdict; - is standard input. A receipt and a
+    verdict are verified as by 'brain receipt verify' and 'brain evolve recheck'.
+
+    Of a proof or evidence, which need no brain, it prints what the file shows, and of which
+    snapshot. Anybody can make a file that is consistent. Exit status 4 says that nothing you
+    know vouches for this one: give --snapshot or, of evidence, --block-hash, --log-key or
+    --witness, from a signature, a ledger or a person you trust. A brain of yours that you name
+    with -C vouches as --snapshot does, if it has the snapshot; --owner vouches for nothing, and
+    --brain only for where a fork comes from. Ids must be complete; a shortened block hash
+    leaves something to know. --content is the file that is proven; of a link, its target.
+    --block-hash and the options after it, up to --require, are for evidence alone.
     """
     if file is None:
         chosen = _require_options("the brain", options, _BRAIN_OPTIONS)

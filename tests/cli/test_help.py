@@ -17,6 +17,7 @@ from brain_cli.command import EXIT_MEANINGS, BrainCommand
 from brain_cli.error_report import describe_error, print_error
 from brain_cli.lazy_group import LazyGroup
 from brain_cli.reference import render_reference
+from brain_cli.registry import HIDDEN_COMMANDS
 from brain_cli.render import changes, human_format
 from brain_cli.root_command import root_group
 from brain_cli.shell_completion import SHELLS
@@ -102,7 +103,17 @@ def test_the_table_of_errors_is_that_of_the_code(project):
 
 def test_the_reference_has_every_command():
     headings = set(re.findall(r"^## (.+)$", render_reference(), re.MULTILINE))
-    assert headings == {"brain", *(f"brain {' '.join(path)}" for path in ALL)}
+    listed = {" ".join(path) for path in ALL} - HIDDEN_COMMANDS
+    assert headings == {"brain", *(f"brain {path}" for path in listed)}
+
+
+def test_a_hidden_command_is_in_no_list_and_still_works(agent, cli):
+    assert cli("prove", "memory/notes.md", "-o", "proof.json").status == 0
+    for path in HIDDEN_COMMANDS:
+        group, _, name = path.rpartition(" ")
+        assert not re.search(rf"^  {name} ", cli(*group.split(), "--help").out, re.MULTILINE)
+        assert "'brain verify FILE' does the same" in cli(*path.split(), "--help").out
+    assert cli("check-proof", "proof.json").status == 4
 
 
 def test_a_group_without_a_command_and_a_list_shows_its_commands(cli):
