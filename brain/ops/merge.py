@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from .. import limits
+from ..digest import is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..folder.read import read_bounded_file
 from ..merging import content_merge
@@ -330,7 +331,8 @@ def _record_merge(
         if all(not text or operation.is_version(text) for text in row[1:])
     ]
     merge_operation = operation.merge_operation(bases, stated)
-    message = request.message or f"Merge {request.revision}"
+    revision = request.revision[:12] if is_hex(request.revision) else request.revision
+    message = request.message or f"Merge {revision}"
     txn.record_snapshot(edits, merge_operation, message, merged=(request.theirs,), author=author)
     txn.writes.update(edits)
 

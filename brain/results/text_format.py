@@ -73,6 +73,20 @@ DECISION_WORDS = {
 _BINDING_WORDS = {"bind": "bound to", "unbind": "no longer bound to"}
 
 
+def format_snapshot(message: str, fields: dict[str, Any]) -> str:
+    """Describe a snapshot by its message, and a change of a skill by that too: "csv 1 → 2: Why"."""
+    match fields if message else None:
+        case None:
+            return format_operation(fields)
+        case {"kind": "upsert", "slug": slug, "from_version": old, "to_version": new}:
+            subject = f"{slug} {old} → {new}" if old not in ("", new) else f"{slug} {new}"
+        case {"kind": "delete", "slug": slug}:
+            subject = f"{slug} removed"
+        case _:
+            return message
+    return f"{subject}: {message}"
+
+
 def format_operation(fields: dict[str, Any]) -> str:
     """Describe the operation of a snapshot; `fields` are those of `SnapshotInfo.operation`."""
     match fields:

@@ -153,7 +153,7 @@ def _graph_lines(found: Iterator[SnapshotInfo], names: SignerNames, columns: int
 
 def _log_line(info: SnapshotInfo, names: SignerNames, columns: int, indent: int = 0) -> str:
     """Return one snapshot as a line that fits `columns`; 0 stands for any length."""
-    words = first_line(info.message) or operation_text(info.operation)
+    words = first_line(text_format.format_snapshot(info.message.strip(), info.operation))
     if str(info.operation.get("summary")).startswith(("admitted as provisional", "still")):
         words = f"provisional: {words}"
     signed = ", ".join(map(names, info.signers))

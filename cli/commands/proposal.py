@@ -18,7 +18,7 @@ from ..render.human_format import align_columns, local_time, pluralize, short_id
 from ..terminal import escape, escape_lines
 
 if TYPE_CHECKING:
-    from brain.results import Proposal, ProposedProgram, UndiffableFile
+    from brain.results import Proposal, ProposedProgram, SnapshotInfo, UndiffableFile
 
 
 @brain_command("list", examples=("brain proposal list",))
@@ -81,6 +81,10 @@ def _program_line(program: ProposedProgram) -> str:
     return f"Program {program.slug}@{program.version} {_PROGRAM_STATES[program.status]}{verdict}"
 
 
+def _made_text(made: SnapshotInfo) -> str:
+    return escape(text_format.format_snapshot(made.message.strip(), made.operation))
+
+
 def _proposal_lines(
     app: App,
     found: Proposal,
@@ -90,7 +94,7 @@ def _proposal_lines(
 ) -> Iterator[str]:
     for made in reversed(found.made):
         by = f" by {escape(made.author)}" if made.author else ""
-        yield f"{short_id(made.snapshot)}{by}: {escape(made.message.strip()) or 'no message'}"
+        yield f"{short_id(made.snapshot)}{by}: {_made_text(made)}"
     yield from map(skill_change_line, found.skills)
     others = text_format.changes_outside_skills(found.changes, found.skills)
     yield from map(path_change_line, others)
@@ -124,7 +128,7 @@ def _proposal_lines(
 def proposal_accept_command(
     app: App, snapshot: str, skills: tuple[str, ...], message: str | None, binary: bool
 ) -> None:
-    """Merge a proposal into this branch, or what it changes in some skills.
+    """Merge a proposal into this branch.
 
     SNAPSHOT is the id in the last line of `brain proposal show`, or a prefix of it. A
     name is refused, because the proposal may have changed since you saw it. With SKILL,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.digest import is_hex
 from brain.errors import BrainError
 
 from .. import signals
@@ -136,7 +137,8 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
     yield f"On {escape(found.branch)} at {short_id(found.head)} in {escape(root)}"
     if found.merging is not None:
         unresolved = sum(row.choice is None for row in found.conflicts)
-        yield f"Merging {escape(found.merging)}: {pluralize(unresolved, 'conflict')} to resolve"
+        revision = short_id(found.merging) if is_hex(found.merging) else escape(found.merging)
+        yield f"Merging {revision}: {pluralize(unresolved, 'conflict')} to resolve"
         yield from map(conflict_line, found.conflicts)
     if found.clean:
         yield "Nothing changed since the last snapshot."

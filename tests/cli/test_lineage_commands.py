@@ -7,6 +7,7 @@ import pytest
 
 from brain import Brain
 from brain.digest import blob_id
+from brain.serve.tools import Toolbox
 from tests.cli.conftest import Call, validate
 from tests.cli.test_commands import learn, masked
 from tests.support.cases import read_cases
@@ -188,6 +189,40 @@ def propose_three() -> str:
         agent.skills.upsert("oracle-manipulation", "Better.\n")
         agent.skills.rename("reentrancy", "re-entry")
         return agent.skills.upsert("Fresh", "Proposed.\n").snapshot
+
+
+def test_a_line_of_the_log_names_the_skill_and_its_versions(agent, cli):
+    with Brain.open(".") as brain:
+        manage = Toolbox(brain).call
+        created = {"action": "create", "name": "csv", "content": "One."}
+        manage("skill_manage", {**created, "description": "Read tables"})
+        patch = {"action": "patch", "name": "csv", "old_string": "One.", "new_string": "Two."}
+        manage("skill_manage", patch)
+        write = {"action": "write_file", "name": "csv", "file_path": "scripts/new.py"}
+        manage("skill_manage", {**write, "file_content": "print(1)\n"})
+        manage("skill_manage", {"action": "delete", "name": "csv", "absorbed_into": ""})
+    words = [line.split("  ", 3)[-1] for line in cli("log", "-n", "4").out.splitlines()]
+    assert words == [
+        "csv removed: Pruned: nothing took its place",
+        "csv 2 → 3: Write scripts/new.py",
+        "csv 1 → 2: Patch the text",
+        "csv added at version 1",
+    ]
+    assert [one["message"] for one in cli("log", "-n", "3", "--json").document["snapshots"]] == [
+        "Pruned: nothing took its place",
+        "Write scripts/new.py",
+        "Patch the text",
+    ]
+
+
+def test_a_merge_of_an_id_names_it_short(agent, cli):
+    prompts(cli)
+    head = cli("show", "idea", "--json").document["snapshot"]
+    assert cli("merge", head).status == 12
+    assert f"Merging {head[:12]}: 1 conflict" in cli("status").out
+    assert cli("resolve", "prompts/system.md", "--ours").status == 0
+    assert cli("merge", "--continue").status == 0
+    assert cli("show", "--json").document["message"] == f"Merge {head[:12]}"
 
 
 def test_a_proposal_is_accepted_in_part_and_the_rest_stays_proposed(agent, cli):

@@ -121,7 +121,7 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
 def _snapshot_line(info: SnapshotInfo) -> str:
     author = printable_text(info.author, 80)
     title = printable_text(
-        info.message or text_format.format_operation(info.operation), MAX_LINE_CHARS
+        text_format.format_snapshot(info.message, info.operation), MAX_LINE_CHARS
     )
     return (
         f"{text_format.short_id(info.snapshot)}  {info.time:%Y-%m-%dT%H:%M:%SZ}  {author}  {title}"
