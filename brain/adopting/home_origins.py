@@ -7,9 +7,10 @@ lie. A file that was removed from the home since is not one of its origins.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ..digest import blob_id
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
@@ -26,8 +27,7 @@ ADOPTED_FORM, RENAMED_FORM = "adopted", "renamed"
 """Forms of files that keep the bytes of the brain, all or with another name of the skill."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdoptedOrigin:
+class AdoptedOrigin(NamedTuple):
     """An adopted file as the head has adopted it last: `state` names what was imported then."""
 
     info: FileInfo
@@ -45,10 +45,10 @@ class HomeOrigins:
 
     `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
     the home, also of removed files, to what was adopted there. `linked` are links to
-    files: adoption reads such files, and publishing does not change them.
-    `linked_folders` were adopted, and links of the home lead
-    to them. `sources` are the kinds and branches of what was adopted from there. `waiting` are
-    the branches of states that were read from there and are not merged yet.
+    files: adoption reads such files, and publishing does not change them. `linked_folders` were
+    adopted, and links of the home lead to them. `sources` are the kinds and branches of what
+    was adopted from there. `waiting` are the branches of states that were read from there and
+    are not merged yet.
     """
 
     home_paths: dict[str, str] = field(default_factory=dict)
@@ -76,14 +76,9 @@ def find_origins(
     finder = _OriginFinder(folder, target, rows, published)
     finder.add_published()
     for source, layout in _adopted_sources(brain, folder, target.kind):
-        branch = source.branch
-        finder.enter_source(layout, branch)
         finder.origins.sources.add((source.kind, source.branch))
-        merged = _last_merged_state(brain, branch, snapshot, finder.origins.waiting)
-        infos = brain.files.list(merged)
-        for info in sorted(infos, key=lambda info: not info.path.endswith(FOLDER_SUFFIXES)):
-            if info.path not in BRAIN_OWNED_FILES:
-                finder.add(AdoptedOrigin(info=info, snapshot=merged))
+        merged = _last_merged_state(brain, source.branch, snapshot, finder.origins.waiting)
+        finder.add_source(layout, source.branch, merged, brain.files.list(merged))
     for rule in target.rules:
         place = folder / rule.home_pattern
         if rule.brain_pattern == "skills/" and os.path.islink(place):
@@ -98,10 +93,8 @@ def _add_linked_source(
     real = Path(os.path.realpath(place))
     for source, layout in _adopted_sources(brain, real, "agentskills"):
         finder = _OriginFinder(real, layout, {}, ())
-        finder.enter_source(layout, source.branch)
         merged = _last_merged_state(brain, source.branch, snapshot, origins.waiting)
-        for info in brain.files.list(merged):
-            finder.add(AdoptedOrigin(info=info, snapshot=merged))
+        finder.add_source(layout, source.branch, merged, brain.files.list(merged))
         origins.linked_folders.add(real)
         for path, home in finder.origins.home_paths.items():
             origins.home_paths.setdefault(path, prefix + home)
@@ -181,13 +174,18 @@ class _OriginFinder:
             if is_own and self._target.brain_path(home) == row.path:
                 self._use(row.path, home)
 
-    def enter_source(self, source: HomeLayout, branch: str) -> None:
-        """Take the layout of the source from which the next files were adopted."""
-        self._source, self._branch = source, branch
-        places = source.skill_folders.places
+    def add_source(
+        self, layout: HomeLayout, branch: str, snapshot: str, infos: Iterable[FileInfo]
+    ) -> None:
+        """Add the adopted files of a source, as a snapshot of its branch has them."""
+        self._source, self._branch = layout, branch
+        places = layout.skill_folders.places
         self._skill_folders = {place: folder for folder, place in places.items()}
+        for info in sorted(infos, key=lambda info: not info.path.endswith(FOLDER_SUFFIXES)):
+            if info.path not in BRAIN_OWNED_FILES:
+                self._add(AdoptedOrigin(info, snapshot))
 
-    def add(self, origin: AdoptedOrigin) -> None:
+    def _add(self, origin: AdoptedOrigin) -> None:
         """Add an adopted file, if it lies where the client reads it, or was removed there."""
         path = origin.info.path
         possible = [home for home in self._possible_homes(path) if self._may_hold(home, path)]

@@ -1,7 +1,15 @@
 import pytest
 
 from brain.errors import InvalidInput
+from brain.objects import operation
 from brain.ops.import_states import ImportSource, SourceFile
+from brain.repo.session import head_ref
+from brain.repo.transaction import (
+    WriteTransaction,
+    lock_for_writing,
+    log_operation,
+    store_transaction,
+)
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 
@@ -92,3 +100,27 @@ def test_a_folder_is_recorded_as_an_import_of_its_source(brain):
     info = brain.history.show().info
     assert (info.operation["kind"], info.message) == ("import", "Take it over")
     assert brain.imports.record_folder(SOURCE, "Again").steps == 0
+
+
+def test_an_import_with_many_parents_of_an_earlier_release_is_verified_and_logged(brain):
+    session = brain._session
+    first = brain.imports.record_state(SOURCE, [(SKILL, text("one"))], revision="c1").snapshot
+    with lock_for_writing(session), store_transaction(session) as tx:
+        txn = WriteTransaction(session, tx)
+        sides = []
+        for revision in ("c2", "c3"):
+            txn.move_head(bytes.fromhex(first))
+            action = operation.import_operation("git", "skills", revision)
+            sides.append(txn.record_snapshot({}, action, revision, author="Bob"))
+        merge = operation.import_operation("git", "skills", "c4")
+        txn.record_snapshot({}, merge, "c4", merged=sides[:1])
+        ref, before = head_ref(SOURCE.branch), bytes.fromhex(first)
+        tx.update_ref(ref, before, txn.head)
+        log_operation(session, tx, "import", "import skills", [(ref, before, txn.head)])
+    brain.merge.start(SOURCE.branch)
+    rows = [row for row in brain.history.log() if row.operation["kind"] == "import"]
+    assert sorted(str(row.operation["revision"]) for row in rows) == ["c1", "c2", "c3", "c4"]
+    assert len(rows[0].parents) == 2 and rows[-1].snapshot == first
+    assert brain.verify(deep=True).ok
+    again = brain.imports.record_state(SOURCE, [(SKILL, text("two"))])
+    assert again.steps == 1 and brain.merge.start(SOURCE.branch).fast_forward
