@@ -129,7 +129,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "show": ("proposal", "Show what a proposal would change."),
         },
         "Decide": {
-            "accept": ("proposal", "Merge a proposal, or a part of it, into this branch."),
+            "accept": ("proposal", "Merge a proposal into this branch."),
             "reject": ("proposal", "Remove a proposal."),
         },
     },
