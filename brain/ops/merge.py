@@ -245,7 +245,7 @@ def _run_merge(
                 code="other_brain",
                 hint="a fork is a separate brain",
             )
-        approver = _find_approver(session, request)
+        approver = find_approver(session, request)
         bases, merge = _merge_states(txn, request.theirs, choose)
         ours, unresolved = txn.head, merge.unresolved
         edits: Edits = {}
@@ -337,7 +337,7 @@ def _record_merge(
     txn.writes.update(edits)
 
 
-def _find_approver(session: Session, request: MergeState) -> str:
+def find_approver(session: Session, request: MergeState) -> str:
     """Return who takes over a proposal, or a part of one, by a merge; "" if it takes over none.
 
     Nobody accepts what they proposed. A reviewer may have edited the proposal: their snapshots have

@@ -22,7 +22,7 @@ from ..objects.operation import merge_operation
 from ..repo import lineage_cache
 from ..repo.find_skill import Skills
 from ..repo.lineage_cache import AncestorSet
-from ..repo.log_entry import ACCEPT_COMMAND, decode_log_entry
+from ..repo.log_entry import ACCEPT_COMMAND, MergeState, decode_log_entry
 from ..repo.secrets import mask_recorded_message
 from ..repo.session import Session, head_ref, validate_text
 from ..repo.transaction import (
@@ -161,7 +161,7 @@ def accept_proposal(
     (`no_proposal`, `no_skill`, `not_proposed`), or as `merge.start`.
     """
     from . import diff
-    from .merge import begin_merge
+    from .merge import begin_merge, find_approver
 
     is_branch = session.reader.read_ref(head_ref(snapshot)) is not None
     if is_branch or (snapshot and not is_hex(snapshot)):
@@ -178,28 +178,35 @@ def accept_proposal(
     name, _, _ = _resolve_proposal(session, tip.hex())
     merge_state.refuse_during_merge(session)
     base = _find_merge_base(session, session.head(), tip)
-    part = ""
-    if skills:
-        part = f"{', '.join(skills)} of "
-        tip = _split_off(session, name, f"Propose {part}{name}", base, tip, skills)
+    edits = _list_edits_of(session, base, tip, skills)
     if not include_undiffable:
-        diff.refuse_undiffable(session, diff.diff(session, base.hex(), tip.hex()))
+        shown = diff.diff(session, base.hex(), tip.hex(), paths=sorted(edits))
+        diff.refuse_undiffable(session, shown)
+    part = f"{', '.join(skills)} of " if skills else ""
     message = message or f"Accept {part}the proposal {name}"
+    if skills:
+        whole = MergeState(tip, snapshot, session.current_branch(), message, (), ACCEPT_COMMAND)
+        find_approver(session, whole)  # who made any of it accepts no part of it
+        tip = _split_off(session, name, f"Propose {part}{name}", base, tip, edits)
     return begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
 
 
 def _split_off(
-    session: Session, name: str, message: str, base: bytes, tip: bytes, skills: Sequence[str]
+    session: Session, name: str, message: str, base: bytes, tip: bytes, edits: Edits
 ) -> bytes:
-    """Record what a proposal changes in some skills as a snapshot of its own; return its id.
+    """Record some edits of a proposal as a snapshot of its own, by the proposer; return its id.
 
     It descends from `base` alone, so that nothing else is merged with it, and the proposal merges
     it, without a change. Returns `tip` if that changes nothing else.
     """
-    edits = _list_edits_of(session, base, tip, skills)
     if session.state_of(base).edit(edits).id == session.state_of(tip).id:
         return tip
-    proposer = session.load_snapshot(tip).author
+    before = AncestorSet(session, base)
+    lineage = takewhile(
+        lambda one: one[0] not in before, walk_first_parents(session.load_snapshot, tip)
+    )
+    made = [one for _, one in lineage]
+    proposer = next((one for one in made if one.receipt), made[-1]).author
     with closing(open_proposal(session, name, session.author or login_name())) as proposal:
         description = f"split {PROPOSAL_BRANCH_PREFIX}{name}"
         with locked_write_transaction(proposal, "merge", description) as txn:

@@ -238,11 +238,11 @@ def test_a_proposal_is_accepted_in_part_and_the_rest_stays_proposed(agent, cli):
     (rest,) = cli("proposal", "list", "--json").document["proposals"]
     assert [one["slug"] for one in rest["skills"]] == ["fresh", "re-entry"]
     assert "Better." not in cli("proposal", "show", "claude").out
-    assert cli("proposal", "accept", rest["snapshot"], "re-entry").status == 0
+    assert cli("--author", "ada", "proposal", "accept", rest["snapshot"], "re-entry").status == 0
     assert Path("skills/re-entry").exists() and not Path("skills/reentrancy").exists()
     (rest,) = cli("proposal", "list", "--json").document["proposals"]
     assert [one["slug"] for one in rest["skills"]] == ["fresh"]
-    assert cli("proposal", "accept", rest["snapshot"], "fresh").status == 0
+    assert cli("--author", "ada", "proposal", "accept", rest["snapshot"]).status == 0
     assert cli("proposal", "list").out == "No proposals.\n"
     assert cli("verify", "--deep").status == 0
 
@@ -277,6 +277,8 @@ def test_nobody_accepts_a_part_of_what_they_proposed(agent, cli):
     snapshot = propose_three()
     told = cli("--author", "claude", "proposal", "accept", snapshot, "fresh", "--json")
     assert told.status == 12 and told.error["code"] == "own_proposal"
+    (found,) = cli("proposal", "list", "--json").document["proposals"]
+    assert found["snapshot"] == snapshot
 
 
 def test_a_rejected_proposal_comes_back_with_undo(agent, cli):
