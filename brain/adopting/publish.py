@@ -99,11 +99,6 @@ def publish(
         return job.result()
 
 
-def _is_user_home(source: tuple[str, str]) -> bool:
-    layout = LAYOUT_BY_KIND.get(source[0])
-    return layout is not None and bool(layout.home_name)
-
-
 class _Publication:
     """One publication: the files to write and to remove, and the conflicts."""
 
@@ -180,12 +175,15 @@ class _Publication:
             if path not in self._linked and self._locate(path) is not None:
                 continue
             left_out.add(path)
-            file = self._rendered.pop(path, None)
-            known = self._known_row(path)
-            if file and (known is None or known.state != file.entry.state):
-                reason = f"{path} leads through a link; publish into the folder it leads to"
-                self._plan.skipped.append(Notice("behind_link", planned.info.path, reason))
+            reason = f"{path} leads through a link; publish into the folder it leads to"
+            self._leave_out(path, Notice("behind_link", planned.info.path, reason))
         return left_out
+
+    def _leave_out(self, path: str, notice: Notice) -> None:
+        """Leave out a file, with a notice unless it is as it was published or adopted last."""
+        file, known = self._rendered.pop(path, None), self._known_row(path)
+        if file and (known is None or known.state != file.entry.state):
+            self._plan.skipped.append(notice)
 
     def _published_paths(self) -> set[str]:
         """Return the paths of the snapshot that was published there last; it may be gone."""
@@ -211,31 +209,33 @@ class _Publication:
         found = find_sources(self._brain, self._snapshot, places, {branch for _, branch in sources})
         for path, origins in found.items():
             others = origins - set(sources)
-            is_leak = self._layout.skills_anywhere and any(map(_is_user_home, others))
+            layouts = (LAYOUT_BY_KIND.get(kind) for kind, _ in others)
+            is_from_user = any(layout and layout.home_name for layout in layouts)
+            is_leak = self._layout.skills_anywhere and is_from_user
             if not sources and not is_leak:
                 continue
-            file = self._rendered.get(places[path])
-            if others and file:
-                known = self._known_row(places[path])
+            if others and places[path] in self._rendered:
                 left_out.add(places[path])
-                del self._rendered[places[path]]
-                if known is None or known.state != file.entry.state:
-                    names = ", ".join(sorted(branch for _, branch in others))
-                    reason = f"it came from another home ({names}); --include writes it here too"
-                    self._plan.skipped.append(Notice("of_another_home", path, reason))
+                names = ", ".join(sorted(branch for _, branch in others))
+                reason = f"it came from another home ({names}); --include writes it here too"
+                self._leave_out(places[path], Notice("of_another_home", path, reason))
         return left_out
 
     def _find_changes(self, progress: Progress) -> None:
         """Find the files to write and to remove, and the conflicts."""
-        obsolete = {*self._obsolete_published(), *self._obsolete_adopted()} - self._behind_link
+        recorded = {info.path for info in self._brain.files.list(self._snapshot)}
+        obsolete = {
+            *(path for path in self._previous if self._layout.brain_path(path) is not None),
+            *(path for path in self._previous if path in self._adopted),
+            *(path for path, origin in self._adopted.items() if origin.info.path not in recorded),
+        }
+        obsolete -= self._behind_link | self._plan.files.keys()
         for path in sorted(obsolete):
             if self._locate(path) != (self._folder, path):  # others may read it, too
                 obsolete.remove(path)
                 self._behind_link.add(path)
                 if os.path.lexists(self._folder / path):
-                    reason = (
-                        "it was removed in the brain, and lies behind a link that leads outside"
-                    )
+                    reason = "it was removed in the brain, and lies behind a link to elsewhere"
                     self._plan.skipped.append(Notice("behind_link", path, reason))
         states: dict[str, str] = {}
         for root, places in self._by_root({*self._rendered, *obsolete}).items():
@@ -253,20 +253,6 @@ class _Publication:
             reason = self._conflict_reason(path, states[path])
             if reason:
                 self.conflicts.append(Notice("not_ours", path, reason))
-
-    def _obsolete_published(self) -> Iterator[str]:
-        """Yield the files that were published and are not part of this publication."""
-        for path in self._previous:
-            is_known = path in self._adopted or self._layout.brain_path(path) is not None
-            if path not in self._plan.files and is_known:
-                yield path
-
-    def _obsolete_adopted(self) -> Iterator[str]:
-        """Yield the files that were adopted and that the brain removed since."""
-        paths = {info.path for info in self._brain.files.list(self._snapshot)}
-        for path, origin in self._adopted.items():
-            if origin.info.path not in paths and path not in self._plan.files:
-                yield path
 
     def _hold_back_secrets(self, progress: Progress) -> None:
         """Leave out the files that have a secret, and all of a skill whose text has one."""
