@@ -234,6 +234,29 @@ def test_accepting_signs_nothing_that_was_there_before(brain, reviewer, agent):
     assert not reviewer.signatures.list(by_hand)
 
 
+def test_accepting_a_part_signs_that_part_alone(brain, reviewer, agent):
+    agent.skills.upsert("Other", "New.\n")
+    offered = agent.skills.upsert("Oracle", "Two.\n").snapshot
+    merged = reviewer.proposals.accept(offered, skills=["other"])
+    _, part = merged.parents
+    assert reviewer.signatures.list(part) and reviewer.signatures.list(merged.snapshot)
+    assert not reviewer.signatures.list(offered)
+    assert reviewer.history.show(part).info.author == "claude"
+    assert reviewer.verify(deep=True).ok
+    assert [one.slug for one in reviewer.skills.list()] == ["oracle", "other"]
+    (rest,) = reviewer.proposals.list()
+    assert [one.slug for one in rest.skills] == ["oracle"]
+
+
+def test_a_part_without_what_cannot_be_shown_is_accepted_without_a_word(brain, agent):
+    agent.skills.upsert("Other", "New.\n", files={"logo.png": b"\0PNG"})
+    offered = agent.skills.upsert("Oracle", "Two.\n").snapshot
+    with raises_code("not_shown", InvalidInput):
+        brain.proposals.accept(offered, skills=["other"])
+    assert [one.snapshot for one in brain.proposals.list()] == [offered]
+    assert brain.proposals.accept(offered, skills=["oracle"]).changed
+
+
 def test_a_proposal_that_conflicts_is_not_signed(brain, reviewer, agent):
     offered = agent.skills.upsert("Oracle", "Theirs.\n").snapshot
     brain.skills.upsert("Oracle", "Ours.\n")

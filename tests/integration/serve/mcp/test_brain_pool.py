@@ -88,6 +88,26 @@ def test_a_later_session_of_the_client_is_told_why_in_its_instructions(brain):
     later.close()
 
 
+def test_a_session_goes_on_after_a_part_of_its_proposal_was_accepted(brain):
+    desk = opened(brain, PROPOSE_MODE)
+    for name in ("x", "y"):
+        create = {"action": "create", "name": name, "content": f"Of {name}."}
+        create["description"] = "Do it"
+        desk.call("claude", "skill_manage", create)
+    brain.proposals.accept(brain.proposals.list()[0].snapshot, skills=["x"])
+    assert [skill.slug for skill in brain.skills.list()] == ["oracle", "x"]
+    assert desk.call("claude", "skill_view", {"name": "y"}).text
+    for name in ("x", "y"):
+        patch = {"name": name, "old_string": "Of", "new_string": "About"}
+        desk.call("claude", "skill_manage", {"action": "patch", **patch})
+    (rest,) = brain.proposals.list()
+    assert [(one.slug, one.change) for one in rest.skills] == [("x", "upgraded"), ("y", "added")]
+    brain.proposals.accept(rest.snapshot)
+    assert brain.skills.view("y").body.strip() == "About y."
+    assert brain.verify(deep=True).ok and brain.status().clean
+    desk.close()
+
+
 def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain):
     desk = opened(brain, PROPOSE_MODE)
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
