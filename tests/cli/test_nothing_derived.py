@@ -70,6 +70,9 @@ sign
 receipt show
 receipt verify
 why reentrancy
+memory add Remember
+memory show
+memory remove 1
 secrets
 config list
 chain commit
