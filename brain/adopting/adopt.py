@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ..errors import InvalidInput, StoreError
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..repo.session import CONTROL_FOLDER, is_brain
-from ..results import Adopted, AdoptedFile, MergeConflict
+from ..results import Adopted, AdoptedFile, MergeConflict, Notice
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
@@ -52,7 +52,6 @@ from .source_files import (
     IGNORED_REASON,
     DetectedSource,
     FilesRead,
-    Notice,
     SourceState,
     filter_ignored,
     is_ignored,

@@ -24,6 +24,7 @@ from ..folder.scan import scan_files
 from ..folder.write import remove_temporary_files, replace_file
 from ..objects.tree_node import FILE
 from ..ops.create import INITIAL_FOLDERS
+from ..ops.import_states import SourceFile
 from ..ops.memory import MEMORY_FOLDERS, MEMORY_NOTES
 from ..ops.undo import list_operations
 from ..repo import manifest
@@ -31,7 +32,7 @@ from ..repo.part import open_session
 from ..repo.session import CONTROL_FOLDER, is_brain
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
-from .source_files import SkippedFiles, SourceFile, SourceState, is_ignored
+from .source_files import SkippedFiles, SourceState, is_ignored
 
 
 class BrainOpener(NamedTuple):

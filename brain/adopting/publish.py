@@ -17,6 +17,7 @@ from pathlib import Path
 from ..errors import Conflict, InvalidInput, NotFound
 from ..folder.write import remove_working_file, write_working_files
 from ..objects.tree_node import LINK
+from ..ops.import_states import SourceFile
 from ..results import Notice, Published
 from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress
@@ -48,7 +49,7 @@ from .publish_render import (
     render_skill_text,
 )
 from .scan_home import LinkedSkills
-from .source_files import SECRET_CODE, SourceFile, describe_secrets, find_new_secrets
+from .source_files import SECRET_CODE, describe_secrets, find_new_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,8 +235,8 @@ class _Publication:
             if self._locate(path) != (self._folder, path):  # others may read it, too
                 obsolete.remove(path)
                 self._behind_link.add(path)
+                reason = "it was removed in the brain, and lies behind a link that leads outside"
                 if os.path.lexists(self._folder / path):
-                    reason = "it was removed in the brain, and lies behind a link to elsewhere"
                     self._plan.skipped.append(Notice("behind_link", path, reason))
         states: dict[str, str] = {}
         for root, places in self._by_root({*self._rendered, *obsolete}).items():

@@ -23,9 +23,10 @@ from ..folder.write import write_working_files
 from ..limits import MAX_FILES
 from ..objects import paths
 from ..objects.tree_node import EXECUTABLE, FILE, LINK
+from ..ops.import_states import SourceFile
 from ..results import FileInfo
 from ..util import strict_json
-from .source_files import SkipFile, SourceFile, read_home_file
+from .source_files import SkipFile, read_home_file
 
 RECORD_NAME = ".brain-published.json"
 _FORMAT = 1

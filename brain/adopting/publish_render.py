@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..errors import InvalidInput, printable_text
 from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import FILE, LINK
+from ..ops.import_states import SourceFile
 from ..results import Notice
 from ..skills.skill_document import set_name
 from ..skills.spec_export import export_to_spec
@@ -25,7 +26,6 @@ from .publish_manifest import (
     info_state,
 )
 from .publish_plan import PlannedFile, PublishPlan, content_refusal
-from .source_files import SourceFile
 
 RENDER_VERSION = "2"
 """Part of the form of a file; raise it whenever `export_to_spec` changes its output."""

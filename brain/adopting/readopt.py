@@ -24,7 +24,7 @@ from ..digest import blob_id
 from ..errors import InvalidInput, NotFound
 from ..folder.handles import FolderHandles, open_root
 from ..merging import content_merge, lines
-from ..ops.import_states import BRAIN_OWNED_FILES
+from ..ops.import_states import BRAIN_OWNED_FILES, SourceFile
 from ..results import FileInfo, SnapshotInfo
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins
@@ -46,7 +46,6 @@ from .source_files import (
     HomeFile,
     SkipFile,
     SkippedFiles,
-    SourceFile,
     SourceState,
     filter_unsafe,
     read_home_file,

@@ -24,6 +24,7 @@ from ..folder.handles import FolderHandles, open_root
 from ..folder.scan import BEHIND_LINK, NESTED_STORE_FOLDERS, LeftOutPlace, find_left_out_skills
 from ..objects import paths
 from ..objects.tree_node import LINK
+from ..ops.import_states import SourceFile
 from ..skills.skill_layout import SKILL_FILES
 from .layouts import (
     NO_SKILL_FOLDERS,
@@ -40,7 +41,6 @@ from .source_files import (
     HomeFile,
     SkipFile,
     SkippedFiles,
-    SourceFile,
     read_home_file,
     real_place,
     reason_without_path,

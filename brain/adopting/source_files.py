@@ -94,8 +94,6 @@ class SkippedFiles:
         self._counts.clear()
 
 
-__all__ = ["DetectedSource", "FilesRead", "Notice", "SourceFile", "SourceState"]
-
 FilesRead = Iterator[tuple[str, SourceFile | None]]
 """Paths of the brain with the file there, None for a removed one."""
 
