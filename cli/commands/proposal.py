@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from brain.results import Proposal, ProposedProgram, SnapshotInfo, UndiffableFile
 
 
+_MAX_NAMED_FILES = 3
+"""Files beside skills that are named in the line of a proposal."""
+
+
 @brain_command("list", examples=("brain proposal list",))
 def proposal_list_command(app: App) -> None:
     """List the proposals of agents.
@@ -40,10 +44,18 @@ def _proposal_list_lines(found: list[Proposal]) -> Iterator[str]:
             short_id(one.snapshot),
             local_time(one.made[0].time),
             escape(one.name),
-            ", ".join(map(skill_change_line, one.skills)) or pluralize(len(one.changes), "file"),
+            ", ".join(_change_texts(one)) or pluralize(len(one.changes), "file"),
         )
         for one in found
     )
+
+
+def _change_texts(one: Proposal) -> Iterator[str]:
+    yield from map(text_format.format_skill_change, one.skills)
+    others = text_format.changes_outside_skills(one.changes, one.skills)
+    yield from map(text_format.format_path_change, others[:_MAX_NAMED_FILES])
+    if len(others) > _MAX_NAMED_FILES:
+        yield pluralize(len(others) - _MAX_NAMED_FILES, "more file")
 
 
 @brain_command("show", examples=("brain proposal show claude-code",))

@@ -164,6 +164,14 @@ def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent, cli):
     assert "fresh upgraded 1 → 2" in cli("proposal", "list").out
 
 
+def test_the_list_names_files_beside_the_skills(agent, cli):
+    with Brain.open(".") as brain, brain.proposals.open("claude", author="claude") as proposing:
+        proposing.skills.upsert("Fresh", "Proposed.\n")
+        proposing.memory.add("memory", "The feed is slow")
+    (line,) = cli("proposal").out.splitlines()
+    assert "  claude  fresh added at version 1, " in line and " memory/" in line
+
+
 def test_a_name_is_not_accepted(agent, cli):
     propose()
     told = cli("proposal", "accept", "claude", "--json")

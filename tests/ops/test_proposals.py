@@ -235,7 +235,9 @@ def test_accepting_signs_nothing_that_was_there_before(brain, reviewer, agent):
 
 
 def test_accepting_a_part_signs_that_part_alone(brain, reviewer, agent):
-    before = [one.path for one in brain.verify(deep=True).findings]  # the trust file is unsigned
+    before = [
+        one.snapshot for one in brain.verify(deep=True).findings
+    ]  # the trust file is unsigned
     agent.skills.upsert("Other", "New.\n")
     offered = agent.skills.upsert("Oracle", "Two.\n").snapshot
     merged = reviewer.proposals.accept(offered, skills=["other"])
@@ -243,7 +245,7 @@ def test_accepting_a_part_signs_that_part_alone(brain, reviewer, agent):
     assert reviewer.signatures.list(part) and reviewer.signatures.list(merged.snapshot)
     assert not reviewer.signatures.list(offered)
     assert reviewer.history.show(part).info.author == "claude"
-    assert [one.path for one in reviewer.verify(deep=True).findings] == before
+    assert [one.snapshot for one in reviewer.verify(deep=True).findings] == before
     assert [one.slug for one in reviewer.skills.list()] == ["oracle", "other"]
     (rest,) = reviewer.proposals.list()
     assert [one.slug for one in rest.skills] == ["oracle"]
