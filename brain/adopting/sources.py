@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -57,11 +57,7 @@ class HomeReader:
 
     def detect(self, path: Path) -> DetectedSource | None:
         """Look for marks and signs of the program, without reading files."""
-        return self.detect_among(path, lambda name: path_exists(path, name))
-
-    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
-        """Look for marks and signs in a folder of which `exists` knows the files."""
-        layout = self.layout
+        layout, exists = self.layout, partial(path_exists, path)
         marks = list(filter(exists, layout.marks))
         signs = list(filter(exists, layout.signs))
         if layout.is_home(path) and not marks:
@@ -91,13 +87,9 @@ class HomeReader:
         """Return the folder that can be adopted in place, None if there is none."""
         return path if self.layout.in_place else None
 
-    def layout_at(self, path: Path) -> HomeLayout:
+    def layout_at(self, path: Path, *, is_clone: bool = False) -> HomeLayout:
         """Return the layout of the home at `path`, with the skills found there."""
         return self.with_skills(self.layout, path)
-
-    def layout_of(self, detected: DetectedSource) -> HomeLayout:
-        """Return the layout of a source, which may be the clone of a repository."""
-        return self.layout_at(detected.path)
 
     def with_skills(self, layout: HomeLayout, path: Path) -> HomeLayout:
         """Return a layout with the skills at `path` that its rules do not take."""
@@ -126,7 +118,7 @@ class HomeReader:
         source_paths: dict[str, str] = {}
         files = scan_home(
             detected.path,
-            self.layout_of(detected),
+            self.layout_at(detected.path, is_clone=bool(detected.origin)),
             skipped,
             self.search(detected.path).left_out,
         )
@@ -183,11 +175,9 @@ class ProjectReader(HomeReader):
         super().__init__(PROJECT)
         self._others = others
 
-    def detect_among(self, path: Path, exists: Callable[[str], bool]) -> DetectedSource | None:
+    def detect(self, path: Path) -> DetectedSource | None:
         """Look for the marks of at least two programs."""
-        found = [
-            detected for reader in self._others if (detected := reader.detect_among(path, exists))
-        ]
+        found = [detected for reader in self._others if (detected := reader.detect(path))]
         sure = [detected for detected in found if detected.confidence >= SURE_CONFIDENCE]
         if len(sure) < 2:
             return None
@@ -227,8 +217,8 @@ class SkillFolderReader(HomeReader):
         has_section = any(folder.startswith("skills/") for folder in folders)
         return path if has_section and "" not in folders else None
 
-    def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout for the places of the skills in `path`."""
+    def layout_at(self, path: Path, *, is_clone: bool = False) -> HomeLayout:
+        """Return the layout for the places of the skills; all files of a cloned brain are taken."""
         layout, folders = AGENTSKILLS, self.search(path).folders
         if "" in folders:
             rule = PathRule("", f"skills/{slug_from_path(f'{path.name}/{SKILL_FILES[0]}')}/")
@@ -237,16 +227,11 @@ class SkillFolderReader(HomeReader):
         elif not any(folder.startswith("skills/") for folder in folders):
             layout = replace(layout, rules=())
         if self._is_shared_brain(path):
-            rules = tuple(PathRule(name, name) for name in ("skills/", "memory/", "prompts/"))
-            layout = replace(layout, rules=rules)
+            names = ("",) if is_clone else ("skills/", "memory/", "prompts/")
+            layout = replace(layout, rules=tuple(PathRule(name, name) for name in names))
+            if is_clone:
+                layout = replace(layout, skipped_patterns=())
         return self.with_skills(layout, path)
-
-    def layout_of(self, detected: DetectedSource) -> HomeLayout:
-        """Return the layout; of a brain that was cloned all files are taken."""
-        if detected.origin and self._is_shared_brain(detected.path):
-            layout = replace(AGENTSKILLS, rules=(PathRule("", ""),), skipped_patterns=())
-            return self.with_skills(layout, detected.path)
-        return self.layout_at(detected.path)
 
     def _is_shared_brain(self, path: Path) -> bool:
         """Tell whether a repository holds the files of a brain, without its store."""
