@@ -58,10 +58,6 @@ class SkillFolders(NamedTuple):
         if self.above and self.brain_path(path) is None:
             yield from (folder for folder in paths.folders_above(path) if folder in self.above)
 
-    def reaches(self, folder: str) -> bool:
-        """Tell whether a folder is one of these, above one or in one."""
-        return self.leads_to(folder) or self.brain_path(folder) is not None
-
 
 NO_SKILL_FOLDERS = SkillFolders({}, frozenset())
 
@@ -145,9 +141,10 @@ class HomeLayout:
 
     def may_contain(self, folder: str) -> bool:
         """Tell whether a rule can match something below `folder` of the home."""
-        return self.skill_folders.reaches(folder) or any(
-            _reaches_below(rule.home_pattern, folder) for rule in self.rules
-        )
+        skills = self.skill_folders
+        if skills.leads_to(folder) or skills.brain_path(folder) is not None:
+            return True
+        return any(_reaches_below(rule.home_pattern, folder) for rule in self.rules)
 
     def skip_reason(self, path: str) -> str:
         """Return the reason to skip a file or folder, "" if there is none."""

@@ -127,32 +127,29 @@ def restore_published_form(
 
     What was not published is not at the source, and stays.
     """
-    files = _restore_files(brain, root, published, state)
-    return state._replace(files=files, keeps=lambda _: True)
 
+    def restore_files() -> FilesRead:
+        for path, file in state.files:
+            home = state.source_paths.get(path, "")
+            entry = published.rows.get(home)
+            if entry is None:
+                left = published.removed.get(home)
+                if left is None or file_state(file) not in (left.state, left.was):
+                    yield path, file
+                continue
+            if entry.path != path:
+                state.source_paths[entry.path] = state.source_paths.pop(path)
+            content = brain.files.read_stored(entry.path, published.snapshot)
+            if file_state(file) in (entry.state, entry.was):
+                yield entry.path, SourceFile(ENTRY_KINDS[published.kinds[entry.path]], content)
+            else:
+                yield entry.path, _apply_client_edit(content, file, published.planned[home], entry)
+        for home, entry in published.rows.items():
+            existed = entry.was != ABSENT_STATE and entry.blob == published.planned[home].info.blob
+            if existed and not os.path.lexists(root / home):
+                yield entry.path, None
 
-def _restore_files(
-    brain: AdoptionBrain, root: Path, published: PublishedState, state: SourceState
-) -> FilesRead:
-    for path, file in state.files:
-        home = state.source_paths.get(path, "")
-        entry = published.rows.get(home)
-        if entry is None:
-            left = published.removed.get(home)
-            if left is None or file_state(file) not in (left.state, left.was):
-                yield path, file
-            continue
-        if entry.path != path:
-            state.source_paths[entry.path] = state.source_paths.pop(path)
-        content = brain.files.read_stored(entry.path, published.snapshot)
-        if file_state(file) in (entry.state, entry.was):
-            yield entry.path, SourceFile(ENTRY_KINDS[published.kinds[entry.path]], content)
-        else:
-            yield entry.path, _apply_client_edit(content, file, published.planned[home], entry)
-    for home, entry in published.rows.items():
-        existed = entry.was != ABSENT_STATE and entry.blob == published.planned[home].info.blob
-        if existed and not os.path.lexists(root / home):
-            yield entry.path, None
+    return state._replace(files=restore_files(), keeps=lambda _: True)
 
 
 def _apply_client_edit(
