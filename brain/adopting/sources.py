@@ -101,6 +101,11 @@ class HomeReader:
             self._searches[path] = search_skills(path, self._search_skip_reason)
         return self._searches[path]
 
+    def has_skills_elsewhere(self, path: Path) -> bool:
+        """Tell whether skills at `path` lie in folders of which the program knows nothing."""
+        left_out = self.search(path).left_out
+        return any(self._search_skip_reason(folder) == REASON_OTHER for folder in left_out)
+
     def _search_skip_reason(self, path: str) -> str:
         """Return why skills in a folder are not adopted; a hidden folder may have some."""
         reason = self.layout.skip_reason(path)
@@ -314,6 +319,7 @@ def detect_source(path: Path, kind: str | None = None) -> _Found:
         )
     chosen = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
     found = [(reader, detected) for reader in chosen if (detected := reader.detect(path))]
+    found = _leave_out_weak_homes(path, found)
     # the files that a brain published may be too few to detect the program
     published = published_kinds(path) - {reader.kind for reader, _ in found}
     for reader in sorted(chosen, key=lambda one: one.kind not in published):
@@ -332,6 +338,31 @@ def detect_source(path: Path, kind: str | None = None) -> _Found:
             hint=f"choose one, as with --as {likely[0][1].kind}; then adopt it again as the other",
         )
     return likely[0]
+
+
+def _leave_out_weak_homes(path: Path, found: list[_Found]) -> list[_Found]:
+    """Leave out homes that a folder of skills has but weak evidence of, and does not fit.
+
+    One mark, such as `config.toml`, is weak beside another program, or if some skills lie where
+    that program reads none. Signs alone are if all of the skills do.
+    """
+    if not any(isinstance(reader, SkillFolderReader) for reader, _ in found):
+        return found
+    sure = [
+        reader
+        for reader, detected in found
+        if detected.confidence >= SURE_CONFIDENCE and not isinstance(reader, ProjectReader)
+    ]
+
+    def fits(reader: HomeReader, detected: DetectedSource) -> bool:
+        is_home = not reader.layout.skills_anywhere
+        if not is_home or reader.layout.is_home(path) or detected.confidence > SURE_CONFIDENCE + 1:
+            return True
+        if detected.confidence < SURE_CONFIDENCE:
+            return bool(reader.search(path).folders)
+        return sure == [reader] and not reader.has_skills_elsewhere(path)
+
+    return [pair for pair in found if fits(*pair)]
 
 
 def _prefer_collection(path: Path, found: list[_Found]) -> list[_Found]:

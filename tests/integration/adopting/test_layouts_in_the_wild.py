@@ -71,6 +71,46 @@ def test_the_files_of_a_program_hide_no_skill(tmp_path, mark):
     assert taken_skills(done) == set(WILD["plugins"])
 
 
+@pytest.mark.parametrize(
+    ("marks", "kind"),
+    [
+        (("CLAUDE.md", "mcp_config.json"), "claude"),
+        (("mcp_config.json",), "agentskills"),
+        (("config.json", "agents/a.md"), "agentskills"),
+        (("projects.json", "mcp_config.json"), "agentskills"),
+        (("CLAUDE.md", "GEMINI.md", "config.toml", "argv.json"), "project"),
+    ],
+)
+def test_weak_marks_of_homes_make_no_collection_ambiguous(tmp_path, marks, kind):
+    root = make_skills(tmp_path / "collection", WILD["plugins"])
+    write_files(root, dict.fromkeys(marks, "{}\n"))
+    done = Brain.adopt(root, tmp_path / "brain")
+    assert done.kind == kind and taken_skills(done) == set(WILD["plugins"])
+
+
+def test_a_mark_of_a_home_beside_another_program_leaves_a_repository_a_collection(tmp_path):
+    root = make_skills(tmp_path / "collection", ("skills/pdf", "skills/csv"))
+    write_files(root, {"CLAUDE.md": "Be brief.\n", "mcp_config.json": "{}\n"})
+    GitRepository(root)
+    done = Brain.adopt(root, tmp_path / "brain")
+    assert done.kind == "agentskills" and taken_skills(done) == {"skills/pdf", "skills/csv"}
+
+
+def test_a_folder_that_is_the_home_of_two_programs_stays_a_question(tmp_path):
+    root = make_skills(tmp_path / "both", ("skills/pdf",))
+    names = ("state.db", "cron/a", "google_accounts.json", "oauth_creds.json", "settings.json")
+    write_files(root, dict.fromkeys(names, "{}\n"))
+    with pytest.raises(InvalidInput, match="may be") as caught:
+        Brain.adopt(root, tmp_path / "brain")
+    assert caught.value.code == "ambiguous_source" and "--as" in caught.value.hint
+
+
+def test_a_repository_without_a_commit_is_the_folder_that_it_is(tmp_path):
+    root = make_skills(tmp_path / "new", ("skills/pdf",))
+    GitRepository(root)
+    assert taken_skills(Brain.adopt(root, tmp_path / "brain")) == {"skills/pdf"}
+
+
 def test_a_project_of_several_programs_is_adopted_as_one(tmp_path):
     root = make_skills(tmp_path / "app", (".claude/skills/fmt", ".codex/skills/lint", "skills/x"))
     write_files(root, {"CLAUDE.md": "Be brief.\n", ".gemini/commands/ship.toml": "prompt = ''\n"})
