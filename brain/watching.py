@@ -32,6 +32,8 @@ _STEP_MILLISECONDS = 50
 """How often watchfiles looks whether something changed, or whether it is to end."""
 _START_SECONDS = 0.5
 """How long a watcher waits for the lock, which a look at it shares for a moment."""
+_UNREADABLE_NAME = "Unable to decode path"
+"""With these words watchfiles ends at the name of a file that is not UTF-8."""
 
 
 class WatchFailure(NamedTuple):
@@ -43,12 +45,15 @@ class WatchFailure(NamedTuple):
 class _StopEvent:
     """The stop event for watchfiles, which asks it for the first time when it watches."""
 
-    def __init__(self) -> None:
-        self.is_watching = threading.Event()
+    def __init__(self, on_watching: Callable[[], None]) -> None:
+        self._on_watching = on_watching
+        self.is_watching = False
         self.is_requested = False
 
     def is_set(self) -> bool:
-        self.is_watching.set()
+        if not self.is_watching:
+            self.is_watching = True
+            self._on_watching()
         return self.is_requested
 
 
@@ -79,14 +84,13 @@ class Watch:
         self._wakes: queue.SimpleQueue[BrainError | None] = queue.SimpleQueue()
         self._is_stopped = False
         self._told: set[str] = set()
-        self._stop_listening = _StopEvent()
+        self._stop_listening = _StopEvent(lambda: self._wakes.put(None))
         self._listener = threading.Thread(target=self._listen, name="brain-watch", daemon=True)
         with ExitStack() as stack:
             stack.enter_context(_hold_watch_lock(root))
             self._listener.start()
             stack.callback(self._end_listener)
-            self._stop_listening.is_watching.wait()
-            if not self._wakes.empty() and (error := self._wakes.get()):
+            if error := self._wakes.get():
                 raise error
             self._resources = stack.pop_all()
 
@@ -163,23 +167,31 @@ class Watch:
     def _listen(self) -> None:
         """Wake `run` with each change."""
         try:
-            from watchfiles import watch
-
-            for _ in watch(
-                self._root,
-                watch_filter=lambda _, path: self._is_relevant(path),
-                step=_STEP_MILLISECONDS,
-                debounce=_STEP_MILLISECONDS,
-                stop_event=self._stop_listening,
-                rust_timeout=0,
-                debug=False,
-                force_polling=False,
-                ignore_permission_denied=True,
-            ):
-                self._wakes.put(None)
+            while not self._stop_listening.is_requested:
+                try:
+                    self._listen_once()
+                except RuntimeError as error:
+                    if _UNREADABLE_NAME not in str(error):
+                        raise
+                    self._stop_listening.is_watching = False  # then it wakes `run`
         except Exception as error:  # noqa: BLE001 (`run` raises it)
             self._wakes.put(_cannot_watch_error(error))
-            self._stop_listening.is_watching.set()
+
+    def _listen_once(self) -> None:
+        from watchfiles import watch
+
+        for _ in watch(
+            self._root,
+            watch_filter=lambda _, path: self._is_relevant(path),
+            step=_STEP_MILLISECONDS,
+            debounce=_STEP_MILLISECONDS,
+            stop_event=self._stop_listening,
+            rust_timeout=0,
+            debug=False,
+            force_polling=False,
+            ignore_permission_denied=True,
+        ):
+            self._wakes.put(None)
 
     def _end_listener(self) -> None:
         self._stop_listening.is_requested = True

@@ -1,5 +1,6 @@
 """The loop, in this process: what it does when recording fails."""
 
+import os
 import threading
 
 import pytest
@@ -140,6 +141,19 @@ def test_files_behind_a_link_and_ignored_ones_wake_nothing(brain, tmp_path, watc
     write(brain, "SOUL.md")
     done = next(steps)
     assert isinstance(done, Watched) and done.message == "SOUL.md added"
+
+
+def test_a_name_that_is_not_utf8_ends_no_watch(brain, watch):
+    steps = watch.run()
+    (brain.root / os.fsdecode(b"caf\xe9.md")).write_text("x")
+    left_out = next(steps)
+    assert isinstance(left_out, WatchFailure) and left_out.error.code == "bad_name"
+    write(brain, "SOUL.md")
+    done = next(steps)
+    assert isinstance(done, Watched) and done.message == "SOUL.md added"
+    (brain.root / os.fsdecode(b"caf\xe9.md")).rename(brain.root / "café.md")
+    done = next(steps)
+    assert isinstance(done, Watched) and done.message == "café.md added"
 
 
 def test_a_system_that_cannot_watch_says_so(brain, monkeypatch):
