@@ -13,11 +13,9 @@ import errno
 import os
 import re
 import stat
-import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from functools import partial
 
 from ..errors import BrainError, Conflict, InvalidInput
 from ..objects import paths
@@ -51,7 +49,8 @@ class StagedWriter:
     folders. A scan may trust the fingerprint of a file whose last change was over, by a tick of
     the file system's clock, before anybody could see it under its name: a later change gives it
     another time. The others, those that were written right before they were published, get a
-    fingerprint that no file has, so that the next scan reads them.
+    fingerprint that no file has, so that the next scan reads them. So do those that somebody
+    changed as soon as they had their name, even if their time was then set to an older one.
     """
 
     def __init__(self, root_fd: int, fingerprints: dict[str, bytes] | None = None) -> None:
@@ -66,7 +65,6 @@ class StagedWriter:
         self._waiting: deque[tuple[str, str]] = deque()
         self._waiting_bytes = 0
         self._fingerprints = fingerprints
-        self._hidden_until: list[tuple[list[str], int]] = []
 
     def write(self, path: str, kind: int, content: WriteContent) -> None:
         """Write a file of a checked path, under another name or into the staging folder."""
@@ -90,56 +88,84 @@ class StagedWriter:
             self._rename_waiting()
 
     def _rename_waiting(self) -> None:
+        moment, hidden = 0, None
         if self._fingerprints is not None:
             path, temporary = self._waiting[-1]
             folder_fd = self._existing_folders.open(path.rpartition("/")[0])
             moment = os.lstat(temporary, dir_fd=folder_fd).st_mtime_ns
-            self._hidden_until.append(([path for path, _ in self._waiting], moment))
         self._waiting_bytes = 0
         while self._waiting:
             path, temporary = self._waiting[0]
             folder, _, name = path.rpartition("/")
             try:
-                _rename(self._existing_folders.open(folder), temporary, name)
+                folder_fd = self._existing_folders.open(folder)
+                if self._fingerprints is not None:
+                    hidden = os.lstat(temporary, dir_fd=folder_fd)
+                _rename(folder_fd, temporary, name)
             except OSError as error:
                 raise write_error(path, error) from error
+            if hidden is not None:
+                self._note_renamed(path, folder_fd, hidden, moment)
             self._waiting.popleft()
 
     def publish(self) -> None:
         """Give the files that wait their names, and move the new folders into place."""
         if self._waiting:
             self._rename_waiting()
+        moment, hidden = 0, None
         if self._staged and self._fingerprints is not None:
             last = os.lstat(self._staged[-1], dir_fd=self._open_staging().root_fd)
-            new: set[str] = set()
-            old = {above for folder in self._new_folders for above in paths.folders_above(folder)}
-            for path in self._staged:
-                while (path := path.rpartition("/")[0]) and path not in new and path not in old:
-                    new.add(path)
-            self._hidden_until.append(([*self._staged, *new], last.st_mtime_ns))
+            moment = last.st_mtime_ns
         for folder in sorted(self._new_folders):
             above, _, name = folder.rpartition("/")
             try:
                 source = self._open_staging().open(above)
                 target = self._existing_folders.open(above)
+                if moment:
+                    hidden = os.lstat(name, dir_fd=source)
                 os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             except OSError as error:
                 raise write_error(folder, error) from error
-        if self._fingerprints is not None:
-            self._note_fingerprints(self._fingerprints)
+            if hidden is not None:
+                self._note_renamed(folder, target, hidden, moment)
+        if moment:
+            self._note_staged(moment)
 
-    def _note_fingerprints(self, out: dict[str, bytes]) -> None:
-        lstat, stat_fields = partial(os.lstat, dir_fd=self._root_fd), handles.stat_fields
-        for every, moment in self._hidden_until:
-            for path in every:
+    def _note_renamed(self, path: str, folder_fd: int, hidden: os.stat_result, moment: int) -> None:
+        """Note what got its name right now; `hidden` is its stat from before.
+
+        A rename changes the ctime, so all else has to be as before.
+        """
+        assert self._fingerprints is not None
+        try:
+            now = os.lstat(path.rpartition("/")[2], dir_fd=folder_fd)
+        except OSError:  # it is gone already
+            self._fingerprints[path] = handles.UNREAD_FILE
+            return
+        found, was = handles.fingerprint_of(now), handles.stat_fields(hidden)
+        is_same = (was[0], *was[2:]) == (now.st_mtime_ns, *handles.stat_fields(now)[2:])
+        if not is_same or handles.is_after(was[0], moment):
+            found = handles.unmatchable_fingerprint(found)
+        self._fingerprints[path] = found
+
+    def _note_staged(self, moment: int) -> None:
+        """Note the files of new folders and the folders below these: their ctime is their own."""
+        assert self._fingerprints is not None
+        out, seen = self._fingerprints, {""}
+        for folder in self._new_folders:
+            seen.update((folder, *paths.folders_above(folder)))
+        for staged in self._staged:
+            path = staged
+            while path not in seen:
+                seen.add(path)
                 try:
-                    fields = stat_fields(lstat(path))
-                    found = handles.pack_fingerprint(*fields)
-                except (OSError, struct.error):  # it is gone already, or of a strange time
-                    out[path] = handles.UNREAD_FILE
-                    continue
-                is_open = handles.is_after(fields[0], moment)
-                out[path] = handles.unmatchable_fingerprint(found) if is_open else found
+                    found = handles.fingerprint_of(os.lstat(path, dir_fd=self._root_fd))
+                except OSError:  # it is gone already
+                    found = handles.UNREAD_FILE
+                if handles.is_racy(found, moment):
+                    found = handles.unmatchable_fingerprint(found)
+                out[path] = found
+                path = path.rpartition("/")[0]
 
     def close(self) -> None:
         """Remove the staging folder, with all unpublished files."""

@@ -77,3 +77,29 @@ def test_files_that_a_restore_leaves_alone_are_still_new_after_it(restored):
     restored.restore("@~1")
     assert restored.status().added == ["notes.txt"]
     assert restored.snapshot("mine").added == 1
+
+
+@pytest.mark.parametrize("name", ["skill-0/SKILL.md", "skill-4/SKILL.md", "skill-4/more.md"])
+def test_what_a_program_writes_with_an_older_time_during_a_restore_is_noticed(
+    restored, monkeypatch, name
+):
+    old, path = 1_600_000_000_123_456_789, restored.root / "skills" / name
+    restored.restore("@~1")
+    written = []
+
+    def write_after(move):
+        def moved(source, target, **options):
+            move(source, target, **options)
+            if target in ("SKILL.md", "skill-4") and path.parent.exists() and not written:
+                written.append(path.write_text("Of another program.\n"))
+                for changed in (path, path.parent):
+                    os.utime(changed, ns=(old, old))
+
+        return moved
+
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "rename", write_after(os.rename))
+        patches.setattr(os, "replace", write_after(os.replace))
+        restored.restore("@~1")
+    status = restored.status()
+    assert written and f"skills/{name}" in [*status.modified, *status.added]
