@@ -17,13 +17,15 @@ from ..folder.write import remove_temporary_files
 from ..gating.case_paths import is_case_path, is_hidden_case
 from ..objects import paths
 from ..objects.collisions import is_safe_link_target
+from ..objects.folding import fold_name
 from ..objects.tree_node import LINK
 from ..ops.import_states import BRAIN_OWNED_FILES
 from ..repo import manifest
 from ..repo.manifest import Manifest
 from ..repo.session import is_brain
 from ..results import FileInfo, Notice, Skill
-from ..skills.skill_layout import SKILL_FILES
+from ..skills.skill_layout import SKILL_FILES, name_from_path
+from ..skills.slug import is_valid_name, normalize_name
 from ..util.files import LockTimeout, lock_file
 from .brain_protocol import AdoptionBrain
 from .layouts import AGENTSKILLS, CLIENT_LAYOUTS, LAYOUT_BY_KIND, HomeLayout, PathRule
@@ -201,7 +203,8 @@ def content_refusal(planned: PlannedFile) -> str:
 class _SkillPlacement:
     """Maps the files of skills to paths at the client.
 
-    A skill stays where it was adopted from; each other one gets a folder named by its slug.
+    A skill stays where it was adopted from. Each other one gets a folder: named as its own if
+    agentskills.io allows that name, else by its valid declared name, else by its slug.
     """
 
     def __init__(
@@ -210,18 +213,32 @@ class _SkillPlacement:
         self._target = target
         self._home_paths = home_paths
         self._published: dict[str, Skill] = {}
-        self._first: dict[str, Skill] = {}  # of one slug, by the places of the later ones
-        first_by_slug: dict[str, Skill] = {}
-        for skill in sorted(
-            skills, key=lambda one: (one.path not in home_paths, one.path.count("/"))
-        ):
-            folder, _, name = skill.path.rpartition("/")
-            places = (skill.path, folder) if name in SKILL_FILES else (skill.path,)
-            first = first_by_slug.setdefault(skill.slug, skill)
-            if first is skill or skill.path in home_paths:
-                self._published |= dict.fromkeys(places, skill)
+        self._folders: dict[str, str] = {}  # names, by the paths of skills
+        self._first: dict[str, Skill] = {}  # of one name, by the places of the later ones
+        first_by_name: dict[str, Skill] = {}
+        waiting: list[Skill] = []
+        for skill in sorted(skills, key=lambda one: one.path.count("/")):
+            if skill.path in home_paths:
+                self._published |= dict.fromkeys(_places(skill), skill)
+                name = name_from_path(home_paths[skill.path])
+                first_by_name.setdefault(_folder_key(name), skill)
+                if not is_valid_name(name):
+                    first_by_name.setdefault(skill.slug, skill)
             else:
-                self._first |= dict.fromkeys(places, first)
+                waiting.append(skill)
+        for find_name in (_own_name, _declared_name, _slug_name):
+            for skill in waiting:
+                name = "" if skill.path in self._folders else find_name(skill)
+                if not name:
+                    continue
+                first = first_by_name.setdefault(_folder_key(name), skill)
+                if first is skill:
+                    self._folders[skill.path] = name
+                    self._published |= dict.fromkeys(_places(skill), skill)
+                else:
+                    self._first |= dict.fromkeys(_places(skill), first)
+        for place in self._published:
+            self._first.pop(place, None)
 
     def skip_reason(self, info: FileInfo) -> str:
         """Return why a file below `skills/` is not published."""
@@ -257,7 +274,7 @@ class _SkillPlacement:
             adopted = None
         if adopted is None:
             section = category if self._target.has_categories else "skills"
-            home = self._target.home_path(f"{section}/{skill.slug}/{inner}")
+            home = self._target.home_path(f"{section}/{self._folders[skill.path]}/{inner}")
         else:
             home = f"{adopted.rpartition('/')[0]}/{inner}".removeprefix("/")
         if home is None:
@@ -271,6 +288,29 @@ class _SkillPlacement:
             if skill is not None:
                 return skill, SKILL_FILES[0] if skill.path == path else path[len(place) + 1 :]
         return None, ""
+
+
+def _places(skill: Skill) -> tuple[str, ...]:
+    folder, _, name = skill.path.rpartition("/")
+    return (skill.path, folder) if name in SKILL_FILES else (skill.path,)
+
+
+def _folder_key(name: str) -> str:
+    """Return a key that names share which one folder, or one client, cannot tell apart."""
+    return fold_name(normalize_name(name))
+
+
+def _own_name(skill: Skill) -> str:
+    name = name_from_path(skill.path)
+    return name if is_valid_name(name) else ""
+
+
+def _declared_name(skill: Skill) -> str:
+    return skill.name if is_valid_name(skill.name) else ""
+
+
+def _slug_name(skill: Skill) -> str:
+    return "" if _own_name(skill) else skill.slug
 
 
 PUBLISH_CLIENTS = (*(name for name, found in CLIENT_LAYOUTS.items() if found), "agentskills")

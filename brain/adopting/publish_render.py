@@ -15,6 +15,7 @@ from ..objects.tree_node import FILE, LINK
 from ..ops.import_states import SourceFile
 from ..results import Notice
 from ..skills.skill_document import set_name
+from ..skills.slug import normalize_name
 from ..skills.spec_export import export_to_spec
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
@@ -173,5 +174,5 @@ def find_other_names(
         if form_mode(file.entry.form) == ADOPTED_FORM
         and (planned := plan.files[home]).skill is not None
         and planned.is_skill_text
-        and planned.skill.name != planned.folder_name
+        and normalize_name(planned.skill.name) != normalize_name(planned.folder_name)
     ]

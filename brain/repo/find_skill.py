@@ -13,7 +13,7 @@ from ..objects.tree_node import LINK, TreeEntry
 from ..skills import SKILLS_SECTION, skill_layout, skill_version
 from ..skills.skill_layout import address_group
 from ..skills.skill_metadata import SkillMetadata
-from ..skills.slug import slugify
+from ..skills.slug import is_slug, is_valid_name, normalize_name, slugify
 from . import derive, lineage_cache
 from .derive import SkillWithCard
 from .lineage_cache import AncestorSet
@@ -99,8 +99,9 @@ class Skills:
     def find_path(self, text: str) -> str | None:
         """Return the full path of the skill that `text` means, None without one.
 
-        A path comes first, then a slug, then a declared name. Raises `InvalidInput`
-        (`ambiguous_skill`) for a slug or a name of several skills.
+        A path comes first, then a slug, then a declared name. Of skills with one slug a text
+        means the one that is called so, and never one whose valid name is another. Raises
+        `InvalidInput` (`ambiguous_skill`) for a slug or a name of several skills.
         """
         if "/" in text:
             candidates = skill_layout.path_candidates(text)
@@ -112,13 +113,14 @@ class Skills:
                 return same[0]
         slug = slugify(text)
         candidates = list(self.filter(find_candidate_paths(self.session, slug)))
-        matches = [path for path in candidates if derive.slug_from_full_path(path) == slug]
+        own = {path: skill_layout.name_from_path(path) for path in candidates}
+        matches = _choose_by_name(
+            text, [(p, own[p]) for p in candidates if derive.slug_from_full_path(p) == slug]
+        )
         if not matches:
-            matches = [
-                path
-                for path in candidates
-                if slug in derive.skill_slugs(path, self.load(path).card.name)
-            ]
+            names = [(path, self.load(path).card.name) for path in candidates]
+            found = [(path, name) for path, name in names if slug in derive.skill_slugs(path, name)]
+            matches = _choose_by_name(text, found)
         if len(matches) > 1:
             raise self._ambiguous_error(text, matches)
         return matches[0] if matches else None
@@ -224,6 +226,19 @@ class Skills:
             code="no_skill",
             hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
         )
+
+
+def _choose_by_name(text: str, named: list[tuple[str, str]]) -> list[str]:
+    """Return which of some paths with the names of their skills `text` means, of one slug each.
+
+    Those called so come first. A text with a valid name that is no slug does not mean a skill
+    whose valid name is another one of the same slug.
+    """
+    wanted = normalize_name(text)
+    exact = [path for path, name in named if normalize_name(name) == wanted]
+    if exact or is_slug(wanted) or not is_valid_name(wanted):
+        return exact or [path for path, _ in named]
+    return [path for path, name in named if is_slug(name) or not is_valid_name(name)]
 
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:

@@ -107,7 +107,7 @@ def find_skill_paths(paths: Iterable[str]) -> dict[str, str]:
 
 def slug_from_path(path: str) -> str:
     """Return the slug of the skill at `path`; never fails."""
-    return slug_from_name(_name_from_path(path))
+    return slug_from_name(name_from_path(path))
 
 
 def slug_from_name(name: str) -> str:
@@ -166,7 +166,7 @@ def new_skill_path(slug: str, layout: str) -> str:
     return f"{slug}/{SKILL_FILES[0]}"
 
 
-def _name_from_path(path: str) -> str:
+def name_from_path(path: str) -> str:
     """Return the name of the skill at `path` by its folder, or by its file."""
     folder, slash, file = path.rpartition("/")
     if slash and file in SKILL_FILES and folder != SKILLS_SECTION:

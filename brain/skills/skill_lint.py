@@ -12,7 +12,6 @@ repetition has an upper bound, so the time is linear in the length of the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
@@ -251,24 +250,15 @@ def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[
     field = front_matter.fields.get("name")
     if field is None or field.kind != TEXT_KIND or not field.value.strip():
         return
-    line, name = front_matter.line_number(field), _normalize_name(field.value.strip())
+    line, name = front_matter.line_number(field), slug.normalize_name(field.value.strip())
     printable_name = printable_text(name)
-    if name != name.lower() or not all(c.isalnum() or c == "-" for c in name):
-        message = f"a name has lower-case letters, digits and hyphens only: {printable_name}"
-        yield Problem("bad_name", WARNING, line, message)
-    elif name.startswith("-") or name.endswith("-") or "--" in name:
-        message = f"hyphens stand alone and between other characters: {printable_name}"
-        yield Problem("bad_name", WARNING, line, message)
-    if folder_name is not None and _normalize_name(folder_name) != name:
+    if fault := slug.find_name_fault(name):
+        yield Problem("bad_name", WARNING, line, f"{fault}: {printable_name}")
+    if folder_name is not None and slug.normalize_name(folder_name) != name:
         message = (
             f"the name {printable_name} is not that of its folder, {printable_text(folder_name)}"
         )
         yield Problem("name_mismatch", WARNING, line, message)
-
-
-def _normalize_name(name: str) -> str:
-    """Return the NFKC form of a name, the same under every version of Python."""
-    return unicodedata.normalize("NFKC", slug.replace_unassigned(name))
 
 
 def _check_other_fields(front_matter: FrontMatter) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..errors import InvalidInput, printable_text
-from ..limits import MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
+from ..limits import MAX_FILE_NAME_BYTES, MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
 from ..util.text import lazy_pattern
 from .visible_text import hidden_code_point_pattern, hidden_pattern
 
@@ -83,6 +83,33 @@ def fold_to_slug(name: str) -> str:
 def is_slug(text: str) -> bool:
     """Tell whether `text` already has the form of a slug."""
     return len(text) <= MAX_SLUG_CHARS and _SLUG_PATTERN.fullmatch(text) is not None
+
+
+def is_valid_name(name: str) -> bool:
+    """Tell whether agentskills.io allows a name, in any script, and a folder may have it."""
+    if name.isascii():
+        return is_slug(name) and name not in _WINDOWS_DEVICES
+    form = normalize_name(name)
+    return (
+        len(form) <= MAX_SLUG_CHARS
+        and find_name_fault(form) == ""
+        and len(name.encode()) <= MAX_FILE_NAME_BYTES
+        and form not in _WINDOWS_DEVICES
+    )
+
+
+def find_name_fault(form: str) -> str:
+    """Return the rule of agentskills.io that a normal form breaks, apart from its length, or ""."""
+    if form != form.lower() or not all(c.isalnum() or c == "-" for c in form):
+        return "a name has lower-case letters, digits and hyphens only"
+    if form.startswith("-") or form.endswith("-") or "--" in form:
+        return "hyphens stand alone and between other characters"
+    return ""
+
+
+def normalize_name(name: str) -> str:
+    """Return the NFKC form of a name, the same under every version of Python."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", replace_unassigned(name))
 
 
 def is_windows_device(slug: str) -> bool:

@@ -18,7 +18,7 @@ from brain.adopting.publish_manifest import (
     save_records,
 )
 from brain.digest import blob_id
-from brain.errors import InvalidInput
+from brain.errors import InvalidInput, NotFound
 from tests.support.agent_homes import HOME_MAKERS, make_hermes_home, skill_text, write_files
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
@@ -464,3 +464,44 @@ def test_rules_in_the_format_of_one_client_go_to_no_other(tmp_path, owner, file)
         assert done.written == [".claude/rules/tests.md", ".claude/skills/a/SKILL.md"]
         own = publish(brain, owner, tmp_path / "other").written
         assert [path for path in own if not path.endswith("SKILL.md")] == [file]
+
+
+def test_valid_names_of_any_script_are_published_byte_for_byte_under_themselves(tmp_path):
+    names = (
+        "\u5b9e\u65f6",
+        "\u5b9e\u65bd",
+        "\u4e8b\u5b9e",
+        "stra\u00dfe",
+        "\u0434\u043e\u043c-2",
+        "plain",
+    )
+    texts = {f"{name}/SKILL.md": skill_text(name, f"About {name}.") for name in names}
+    texts["My Skill/SKILL.md"] = skill_text("my-own-skill", "Its folder has no valid name.")
+    texts["a/find/SKILL.md"] = skill_text("find", "Find.")
+    texts["b/find/SKILL.md"] = skill_text("find-more", "Find more.")
+    write_files(tmp_path / "skills", texts)
+    Brain.adopt(tmp_path / "skills", tmp_path / "brain")
+    with Brain.open(tmp_path / "brain") as brain:
+        for name in names:
+            assert brain.skills.view(name).name == name
+        with raises_code("no_skill", NotFound):
+            brain.skills.view("\u4e8b\u65f6")  # of the same slug
+        with raises_code("ambiguous_skill", InvalidInput):
+            brain.skills.view("shi-shi")
+        done = publish(brain, "agentskills", tmp_path / "out")
+    assert not done.left_out
+    found = {path.parent.name: path.read_text() for path in (tmp_path / "out").glob("*/SKILL.md")}
+    moved = {"My Skill": "my-own-skill", "a/find": "find", "b/find": "find-more"}
+    folders = {path: path.removesuffix("/SKILL.md") for path in texts}
+    assert found == {moved.get(folders[path], folders[path]): texts[path] for path in texts}
+    assert not [fault for name in found for fault in validate(tmp_path / "out" / name)]
+
+
+def test_of_one_valid_name_one_skill_is_published_and_the_other_named(tmp_path):
+    text = skill_text("\u5b9e\u65f6", "Now.")
+    write_files(tmp_path / "skills", {f"{at}/\u5b9e\u65f6/SKILL.md": text for at in "ab"})
+    Brain.adopt(tmp_path / "skills", tmp_path / "brain")
+    with Brain.open(tmp_path / "brain") as brain:
+        done = publish(brain, "agentskills", tmp_path / "out")
+    assert [path.parent.name for path in (tmp_path / "out").glob("*/SKILL.md")] == ["\u5b9e\u65f6"]
+    assert [row.path for row in done.left_out] == ["skills/b/\u5b9e\u65f6/SKILL.md"]
