@@ -3,7 +3,7 @@
 The defaults in gitignore syntax, with names compared in lower case:
 
     .brain/  .brain.new/  .git/  .brain-tmp-*     cannot be included
-    .env*  .DS_Store  Thumbs.db                   files and folders
+    .env*  .DS_Store  Thumbs.db                   files and folders, but .env.example and its kin
     *.pem  *.key  *.p12  *.pfx  *.p8  *.ppk  *.jks  *.keystore  *.kdbx
     id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  .netrc  .pypirc  .npmrc  .git-credentials
     *-wal  *-shm  *-journal                       files of databases
@@ -34,10 +34,12 @@ from ..util.files import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
 from ..util.text import lazy_pattern
 from .handles import RootPath, open_root, unreadable_error
 
-DEFAULT_RULES_VERSION = b"2"
+DEFAULT_RULES_VERSION = b"3"
 """Part of the fingerprint of the rules; raised when a list here or in `secret_names` changes."""
 
 _IGNORED_NAMES = frozenset({".ds_store", "thumbs.db"})
+_TEMPLATE_WORDS = frozenset("example sample template dist tmpl tpl default defaults schema".split())
+"""Parts of the name of an `.env` file that shows what to fill in, and is text."""
 _IGNORED_FOLDERS = frozenset(
     "__pycache__ node_modules .venv .cache .mypy_cache .pytest_cache .ruff_cache .tox .nox"
     " .hypothesis .ipynb_checkpoints".split()
@@ -53,8 +55,10 @@ _IGNORED_SUFFIXES = (
 def is_ignored_by_default(name: str, is_folder: bool) -> bool:
     """Tell whether the default rules exclude a file or folder called `name`."""
     low = name.lower()
-    if low.startswith(".env") or low in _IGNORED_NAMES:
+    if low in _IGNORED_NAMES:
         return True
+    if low.startswith(".env"):
+        return _TEMPLATE_WORDS.isdisjoint(re.split("[._-]", low))
     if is_folder:
         return low in _IGNORED_FOLDERS
     if low in SECRET_FILES or (low[0] == low[-1] == "#" and len(low) > 1):

@@ -180,6 +180,26 @@ def test_folders_of_version_control_inside_are_passed_over(home, tmp_path):
     assert not any(".git" in path or ".brain/" in path for path in in_brain(tmp_path / "brain"))
 
 
+def test_templates_of_env_files_are_judged_by_their_content(home, tmp_path):
+    files = dict.fromkeys((".env.example", ".env.local.sample"), "API_KEY=\n")
+    write_files(home / "skills/triage", files | {".env.template": f"API_KEY={TOKEN}\n"})
+    done = Brain.adopt(home, tmp_path / "brain")
+    left = {row.path: row.code for row in done.left_out if "triage" in row.path}
+    assert left == {"skills/triage/.env.template": "secret"}
+    assert {row.source for row in done.taken} >= {f"skills/triage/{name}" for name in files}
+    with Brain.open(tmp_path / "brain") as brain:
+        assert brain.status().clean
+        brain.publish("codex", tmp_path / "project")
+    assert (tmp_path / "project/.agents/skills/triage/.env.example").read_text() == "API_KEY=\n"
+
+
+def test_a_template_of_an_env_file_that_somebody_copies_in_is_a_change(home, tmp_path):
+    Brain.adopt(home, tmp_path / "brain")
+    write_files(tmp_path / "brain/skills/triage", {".env.dist": "API_KEY=\n", ".env": "A=b\n"})
+    with Brain.open(tmp_path / "brain") as brain:
+        assert brain.status().added == ["skills/triage/.env.dist"]
+
+
 def test_keys_and_caches_inside_a_skill_are_left_out(home, tmp_path):
     write_files(
         home,

@@ -41,8 +41,8 @@ def test_the_defaults_keep_everything_else(path):
 
 
 def test_a_line_takes_back_what_a_default_leaves_out():
-    rules = IgnoreRules("!.env.example\n!*.pem\n")
-    assert not ignored(rules, ".env.example")
+    rules = IgnoreRules("!.env.local\n!*.pem\n")
+    assert not ignored(rules, ".env.local")
     assert not ignored(rules, "certs/ca.pem")
     assert ignored(rules, ".env")
 
