@@ -266,7 +266,7 @@ def _read_text(state: BrainState, path: str, shown: set[str]) -> str | None:
 
 
 def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions]) -> Index:
-    """Return the Level-0 index: one line per skill, by name.
+    """Return the Level-0 index: one line per skill that a model may start, by name.
 
     To fit the budget, descriptions are cut, then dropped, then skills are dropped.
     Raises `InvalidInput` (`bad_limit`, `bad_selector`).
@@ -353,9 +353,10 @@ def _render_all(state: BrainState, options: IndexOptions) -> IndexText:
     from ..repo.find_skill import Skills
 
     every = Skills(state).all()
+    addresses = derive.address_all(one.path for one in every)
+    every = [one for one in every if not one.card.is_user_only]
     if not every:
         return IndexText(level0.NO_SKILLS, 0, 0, _count(options, level0.NO_SKILLS))
-    addresses = derive.address_all(one.path for one in every)
     rows = [
         (addresses[one.path], one.slug, one.card.name, one.card.description, one.path)
         for one in every

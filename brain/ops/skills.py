@@ -28,7 +28,9 @@ def list_skills(session: Session, rev: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug and path, without reading bodies."""
     every = Skills(session.at(rev)).all()
     addresses = derive.address_all(found.path for found in every)
-    lines = [Skill(*found.summary, addresses[found.path]) for found in every]
+    lines = [
+        Skill(*found.summary, addresses[found.path], found.card.is_user_only) for found in every
+    ]
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
 

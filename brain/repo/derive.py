@@ -332,9 +332,10 @@ def build_index_lines(session: Session, skills: Iterable[SkillWithCard]) -> dict
 def format_index_lines(skills: Sequence[tuple[str, str, SkillMetadata]]) -> dict[str, str]:
     """Return index lines by path, of skills given as (path, address, card).
 
-    In place of the first ": " they have a NUL, which no line holds: so they sort by name, then by
-    description. `show_lines` turns them into text.
+    One that only its user may start has none. In place of the first ": " they have a NUL, which
+    no line holds: so they sort by name, then by description. `show_lines` turns them into text.
     """
+    shown = [skill for skill in skills if not skill[2].is_user_only]
     lines = index_lines.format_lines(
         [
             (
@@ -342,11 +343,11 @@ def format_index_lines(skills: Sequence[tuple[str, str, SkillMetadata]]) -> dict
                 index_lines.differing_name(slug_from_full_path(path), card.name),
                 card.description,
             )
-            for path, address, card in skills
+            for path, address, card in shown
         ]
     )
     return {
-        path: line.replace(": ", "\0", 1) for (path, _, _), line in zip(skills, lines, strict=True)
+        path: line.replace(": ", "\0", 1) for (path, _, _), line in zip(shown, lines, strict=True)
     }
 
 

@@ -86,7 +86,7 @@ def clear_cache_folder(folder: str, keep: str | tuple[str, ...]) -> None:
 
 # The tables
 
-DERIVATION_VERSION = 12
+DERIVATION_VERSION = 13
 """Raised when what is derived, or how it is stored, changes; other files are replaced."""
 CACHE_FILE_NAME = "derived.db"
 STAT_CACHE_PREFIX = "stat-"

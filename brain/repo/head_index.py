@@ -158,4 +158,6 @@ def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bo
     """Tell from loaded cards whether the index line of a file is certainly unchanged."""
     _, was, now = pair
     old, new = cards.get(was.blob) if was else None, cards.get(now.blob) if now else None
-    return _is_edited(pair) and bool(old and new and old[:2] == new[:2])
+    if not (old and new and _is_edited(pair)):
+        return False
+    return old[:2] == new[:2] and old.is_user_only == new.is_user_only

@@ -1,4 +1,4 @@
-"""Select the skills of a state that fit a task.
+"""Select the skills of a state that fit a task, of those that a model may start.
 
 The word index is in the user's cache; after a change of the head only the paths in the diff of the
 two trees are read for it. The other selectors read the cards of all skills then.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..search.selectors import RankedSkill, Selector
 
 
-SEARCH_INDEX_FORMAT = 2
+SEARCH_INDEX_FORMAT = 3
 """Raised when the indexed texts of skills change."""
 _MAX_INCREMENTAL_PATHS = 2000
 """With so many changed paths, everything is read again."""
@@ -98,7 +98,7 @@ def _update_index(index: FullTextIndex, state: BrainState) -> None:
 
 
 def _load_all_documents(state: BrainState) -> list[SearchDocument]:
-    return [_build_document(*one) for one in Skills(state).iter()]
+    return [_build_document(*one) for one in Skills(state).iter() if not one[3].is_user_only]
 
 
 def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> SearchDocument:
@@ -135,7 +135,11 @@ def _load_documents(state: BrainState, changed_paths: Iterable[str]) -> list[Sea
         if name is not None:
             skills.append((path, name, entry.blob))
     cards = lineage_cache.load_cards(state.session, [blob for _, _, blob in skills])
-    return [_build_document(path, name, blob, cards[blob]) for path, name, blob in skills]
+    return [
+        _build_document(path, name, blob, cards[blob])
+        for path, name, blob in skills
+        if not cards[blob].is_user_only
+    ]
 
 
 def find_documents(state: BrainState, paths: Iterable[str]) -> dict[str, SearchDocument]:

@@ -120,7 +120,10 @@ class Upserted(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """One line of the list of skills; `address` names this skill and no other."""
+    """One line of the list of skills; `address` names this skill and no other.
+
+    A `user_only` one is in no list for a model: its front matter has disable-model-invocation.
+    """
 
     slug: str
     name: str
@@ -128,6 +131,7 @@ class Skill(NamedTuple):
     version: Version
     path: str
     address: str
+    user_only: bool = False
 
 
 class SkillView(NamedTuple):

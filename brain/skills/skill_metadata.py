@@ -13,6 +13,12 @@ from .frontmatter import NULL_KIND, TEXT_KIND, FrontMatter, parse_front_matter
 from .visible_text import fold_to_line
 from .yaml_scalar import AMBIGUOUS_WORDS
 
+USER_ONLY_FIELD = "disable-model-invocation"
+"""The field by which clients offer a skill to its user alone, if it is true.
+
+`user-invocable: false` is the reverse: such a skill is the model's, and listed.
+"""
+_YES = ("true", "yes", "on")
 MAX_SUMMARY_CHARS = 120
 """Characters of the first line of a body that serve as a description."""
 
@@ -23,6 +29,7 @@ _ORDINARY_HEAD = re.compile(
     rb"(?:metadata:\n  )?version: (\"?)([1-9][0-9]{0,8})\3\n---\n" % _PLAIN
 )
 """A head as an upsert writes it: read in a fifth of the time, which a first snapshot feels."""
+_USER_ONLY = "user_only"
 _HEADING_MARK = lazy_pattern(r"#{1,6}[ \t]+")
 
 
@@ -32,13 +39,18 @@ class SkillMetadata(NamedTuple):
     Name and description are on one line and hold no hidden code points. `flags` are the
     problems of the front matter as error codes, separated by spaces: `no_frontmatter`,
     `bad_yaml`, `no_name`, `no_description`, `no_version`, `bad_version`, `bad_type`,
-    `description_too_long` and so on.
+    `description_too_long` and so on; `user_only` is not one: see `is_user_only`.
     """
 
     name: str
     description: str
     version: str
     flags: str
+
+    @property
+    def is_user_only(self) -> bool:
+        """Whether only its user may start the skill: no list for a model has it."""
+        return _USER_ONLY in self.flags
 
 
 def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
@@ -96,6 +108,8 @@ def _read_any_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     if len(description) > limits.MAX_DESCRIPTION_CHARS:
         flags.append("description_too_long")
         description = description[: limits.MAX_DESCRIPTION_CHARS]
+    if front_matter.shown_text(USER_ONLY_FIELD).casefold() in _YES:
+        flags.append(_USER_ONLY)
     versions = list(map(front_matter.raw_value, front_matter.version_fields()))
     number = _greatest_version(versions, flags)
     return SkillMetadata(name or fallback_name, description, number, " ".join(flags))

@@ -43,7 +43,8 @@ def index_command(
 ) -> None:
     """Print the Level-0 index: one line per skill.
 
-    Bodies are never included. A token is estimated as 4 bytes. If
+    Bodies are never included, nor skills that only their user may start: those with
+    disable-model-invocation: true. A token is estimated as 4 bytes. If
     --budget is too small, descriptions are cut, then only names are listed by category,
     then skills are left out and the last line has their number. Each author gets a share
     of the budget. --task selects the skills whose names and descriptions fit best; if

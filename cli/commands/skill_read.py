@@ -42,8 +42,9 @@ def skill_list_command(app: App, rev: str | None) -> None:
     """List the skills.
 
     One line each: address, version, description. The address, which every command takes,
-    is the slug, or the path where several skills share a slug. Edits of the folder are
-    recorded first.
+    is the slug, or the path where several skills share a slug. "(user only)" marks a skill
+    with disable-model-invocation, which the index and the tools do not offer to a model.
+    Edits of the folder are recorded first.
     """
     app.show_folder(rev=rev)
     found = app.brain.skills.list(rev or "@")
@@ -51,7 +52,11 @@ def skill_list_command(app: App, rev: str | None) -> None:
 
 
 def _skill_list_lines(found: list[Skill]) -> Iterator[str]:
-    rows = [(skill.address, str(skill.version), skill.description) for skill in found]
+    marks = ("", "(user only) ")
+    rows = [
+        (skill.address, str(skill.version), marks[skill.user_only] + skill.description)
+        for skill in found
+    ]
     yield from align_columns(rows, terminal_width(sys.stdout))
 
 
@@ -154,7 +159,7 @@ def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
     """
     problems = app.brain.skills.check(slugs, strict=strict)
     errors = sum(problem.severity == "error" for problem in problems)
-    checked = len(slugs) if slugs else app.brain.prompt.build_index().skills
+    checked = len(slugs) if slugs else len(app.brain.skills.list())
     result = {"ok": not errors, "skills": checked, "problems": problems}
     emit(app, result, _skill_problem_lines(problems, checked))
     if errors:

@@ -31,6 +31,8 @@ def from_the_definition(brain: Brain, revision: str) -> str:
     shared = Counter(slugs.values())
     made = []
     for path, blob in files.items():
+        if b"disable-model-invocation: true" in session.reader.read_blob(blob):
+            continue
         slug, name = slugs[path], cards[blob].name
         group = [other for other in files if slugs[other] == slug]
         address = slug if shared[slug] == 1 else address_group(slug, group)[path]
@@ -60,7 +62,9 @@ def text(rng: random.Random) -> str:
     if rng.random() < 0.1:
         return "no front matter\n"
     description = "d " * rng.randrange(9)
-    return f"---\nname: {rng.choice(NAMES)!r}\ndescription: {description}\n---\n{rng.random()}\n"
+    hidden = "disable-model-invocation: true\n" if rng.random() < 0.1 else ""
+    name = rng.choice(NAMES)
+    return f"---\nname: {name!r}\ndescription: {description}\n{hidden}---\n{rng.random()}\n"
 
 
 def path(rng: random.Random) -> str:

@@ -59,7 +59,8 @@ def make_front(
         for path in plain
         if b"\0" not in files[path]
     ]
-    chosen = select_skills(skills, task, settings, embedder)
+    offered = [one for one in skills if not one.is_user_only]
+    chosen = select_skills(offered, task, settings, embedder)
     front = [Skill(one.slug, one.description, one.files) for one in chosen]
     own = files.get(task_skill_file(task.name))
     if own is not None and settings.task_skills != "off":

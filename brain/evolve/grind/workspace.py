@@ -259,6 +259,7 @@ class WorkspaceSkill(NamedTuple):
     description: str
     category: str
     files: dict[str, bytes]
+    is_user_only: bool
 
 
 def list_skills(files: Mapping[str, bytes]) -> list[WorkspaceSkill]:
@@ -273,7 +274,8 @@ def list_skills(files: Mapping[str, bytes]) -> list[WorkspaceSkill]:
         inner = {inner_path(path, one): files[one] for one in own if one != path}
         inner[_SKILL_FILE] = files[path]
         category = str(head.get("category") or "")
-        found.append(WorkspaceSkill(path, slug, card.name, card.description, category, inner))
+        shown = path, slug, card.name, card.description, category, inner
+        found.append(WorkspaceSkill(*shown, card.is_user_only))
     return found
 
 

@@ -40,7 +40,7 @@ def list_programs(session: Session) -> list[SkillProgram]:
 
 
 def list_runnable_programs(session: Session) -> list[SkillProgram]:
-    """Return the programs that may run, most used first, then by path.
+    """Return the programs that a model may run, most used first, then by path.
 
     A damaged file of uses, which `brain doctor` and `brain evolve stats` report, leaves the
     order to the paths: tools are offered all the same.
@@ -49,7 +49,12 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
     with suppress(StoreError):
         for counts in session.usage.list_usage():
             uses[counts.path] += counts.uses
-    runnable = [program for program in list_programs(session) if program.status == RUNNABLE]
+    skills = Skills(session.at())
+    runnable = [
+        program
+        for program in list_programs(session)
+        if program.status == RUNNABLE and not skills.load(program.path).card.is_user_only
+    ]
     return sorted(runnable, key=lambda program: (-uses[program.path], program.path))
 
 

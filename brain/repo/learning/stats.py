@@ -51,7 +51,10 @@ def read_stats(session: Session) -> UsageStats:
     )
     # 2. The retired ones, with the uses of their slug where no skill is any more; one that was
     # written anew since is left out.
-    present = {skill.path: line for skill, line in zip(skills, lines, strict=True)}
+    present = {
+        skill.path: "" if skill.card.is_user_only else line
+        for skill, line in zip(skills, lines, strict=True)
+    }
     slugs = set(map(derive.slug_from_full_path, present))
     by_slug: dict[str, list[UsageCounts]] = defaultdict(list)
     for path, used in counts.items():
@@ -69,7 +72,7 @@ def read_stats(session: Session) -> UsageStats:
         for skill, used in rows
     ]
     found.sort(key=lambda one: (-one.uses, one.slug, one.path))
-    tokens = index_lines.estimate_tokens("\n".join(lines))
+    tokens = index_lines.estimate_tokens("\n".join(filter(None, present.values())))
     return UsageStats(found, sum(not one.uses for one in found), tokens)
 
 

@@ -346,9 +346,9 @@ class BrainPool:
         return f"{text}\n"
 
     def list_skills(self, client: str, session: str = "") -> list[Skill]:
-        """Return all skills, by slug and path."""
+        """Return the skills that a model may start, by slug and path."""
         self._show_folder()
-        return self.brain(client, session).skills.list()
+        return [one for one in self.brain(client, session).skills.list() if not one.user_only]
 
     def read_skill(
         self, client: str, session: str = "", *, skill: str, version: str = ""

@@ -39,7 +39,7 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     cursor = arguments.get("cursor", "")
     if arguments.get("task"):
         return _list_for_task(brain, arguments["task"], category)
-    every = brain.skills.list()
+    every = [skill for skill in brain.skills.list() if not skill.user_only]
     matching = [skill for skill in every if _is_in_category(skill, category)]
     if category and not matching:
         raise _no_category_failure(category, every)
