@@ -112,10 +112,11 @@ class LazyGroup(click.Group):
         if name in self.entries:
             return args
         if name == "help" and not self.path:
-            if not rest:
+            if rest:
+                return self._replace_alias(ctx, [*rest, "--help"])
+            if not ctx.resilient_parsing:  # a shell that completes a word is offered the commands
                 click.echo(ctx.get_help(), color=ctx.color)
                 ctx.exit()
-            return [*rest, "--help"]
         other = ALIASES.get(self.path, {}).get(name)
         is_json = "--json" in rest or ctx.params.get("as_json")
         if other and name in ALIAS_NOTES and not is_json and not ctx.resilient_parsing:

@@ -332,7 +332,7 @@ ALIASES = {
     "": {
         "commit": "snapshot",
         "create": "skill upsert",
-        "edit": "skill upsert",
+        "edit": "skill upsert --if-changed",
         "export": "publish",
         "history": "log",
         "import": "adopt",
@@ -351,7 +351,7 @@ ALIASES = {
         "add": "upsert",
         "cat": "view",
         "create": "upsert",
-        "edit": "upsert",
+        "edit": "upsert --if-changed",
         "log": "history",
         "ls": "list",
         "move": "rename",
@@ -366,7 +366,10 @@ ALIASES = {
 }
 """Group to other words for its commands. None of these removes, overwrites, decides or pays."""
 
-ALIAS_NOTES = {"commit": "This is `brain snapshot`; `brain chain commit` commits to a ledger."}
+ALIAS_NOTES = {
+    "commit": "This is `brain snapshot`; `brain chain commit` commits to a ledger.",
+    "edit": "This is `brain skill upsert`: -f FILE gives the text; any program may edit the file.",
+}
 """What is said on stderr where a word has a second meaning."""
 
 GROUP_DESCRIPTIONS = {

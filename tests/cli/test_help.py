@@ -336,6 +336,11 @@ def test_bash_is_answered_with_the_commands_that_begin_so(process):
     assert told.out.split() == [f"plain,{word}" for word in words]
 
 
+def test_commands_are_completed_behind_help(process):
+    asked = environment(_BRAIN_COMPLETE="bash_complete", COMP_WORDS="brain help sk", COMP_CWORD="2")
+    assert process(env=asked).out == "plain,skill\n"
+
+
 def test_powershell_is_answered_with_kind_value_and_help(process):
     asked = environment(
         _BRAIN_COMPLETE="powershell_complete", COMP_WORDS="brain\nskill", COMP_WORD="up"

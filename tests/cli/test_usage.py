@@ -100,6 +100,20 @@ def test_help_is_a_command_too(cli):
     assert cli("help", "nothing").status == 2
 
 
+def test_help_knows_the_natural_words(cli):
+    assert cli("help", "help").out == cli("--help").out
+    assert cli("help", "search").out == cli("grep", "--help").out
+    assert cli("help", "commit").out == cli("snapshot", "--help").out
+    assert cli("help", "skill", "show").out == cli("skill", "view", "--help").out
+
+
+@pytest.mark.parametrize("words", [("edit",), ("skill", "edit")])
+def test_edit_without_a_change_makes_no_version(agent, cli, words):
+    told = cli(*words, "oracle-manipulation")
+    assert told.status == 0 and told.out.startswith("oracle-manipulation unchanged at version")
+    assert told.err.startswith("This is `brain skill upsert`")
+
+
 @pytest.mark.parametrize("group", DEFAULT_COMMANDS)
 def test_a_bare_group_lists_what_there_is(agent, cli, group):
     if group != "mcp":  # which serves until its client goes
