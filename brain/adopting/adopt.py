@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import InvalidInput, StoreError
+from ..errors import InvalidInput, StoreError, printable_text
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..repo.session import CONTROL_FOLDER, is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict, Notice
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
+from .archive import archive_name, unpack_archive
 from .brain_protocol import AdoptionBrain
 from .clone import bare_repository_url, clone_repository, parse_repository_url
 from .create_brain import (
@@ -72,13 +73,14 @@ def adopt(
     """Adopt a folder or file: in place, or into the brain at `into`, new or existing.
 
     A `source` that is the URL of a git repository is cloned, and adopted into a brain in the
-    folder `into`, by default called as the repository.
+    folder `into`, by default called as the repository; a `.skill` or `.zip` file is unpacked,
+    into a brain called as the file.
 
     `kind` names the kind of source if detection is ambiguous. Files with secrets are
     skipped, except for findings whose ids are in `allow`. A failure leaves no new brain
     behind. Raises `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`,
-    `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
-    merging raise.
+    `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`, `bad_archive`), or what
+    recording and merging raise.
     """
     unopened: list[Notice] = []
     with _open_copy(source, into, kind, allow, opener.open, unopened) as copy:
@@ -180,15 +182,28 @@ def _open_source(
     allow: Collection[str],
     progress: Progress,
 ) -> Iterator[tuple[DetectedSource, SourceState, Path | None]]:
-    """Yield the source, cloned if it is a URL, its state, and the folder of the brain."""
-    url = parse_repository_url(str(source)) or bare_repository_url(Path(source))
-    if url is not None:
+    """Yield the source, cloned if it is a URL, its state, and the folder of the brain.
+
+    An archive is unpacked.
+    """
+    opened: AbstractContextManager[Path] = nullcontext(Path(source))
+    origin = ""
+    if url := parse_repository_url(str(source)) or bare_repository_url(Path(source)):
         into = Path(url.name) if into is None else into
+        opened, origin = clone_repository(url), url.public
+    elif name := archive_name(Path(source)):
+        into = Path(name) if into is None else into
+        opened, origin = unpack_archive(Path(source), name), str(Path(source).resolve())
+    if into is not None and origin:
         refuse_foreign_folder(into.absolute())
-    with nullcontext(Path(source)) if url is None else clone_repository(url) as path:
-        reader, detected = _detect_source(path, into, kind)
-        if url is not None:
-            detected = detected._replace(origin=url.public)
+    with opened as path:
+        try:
+            reader, detected = _detect_source(path, into, kind)
+        except InvalidInput as error:
+            if origin:
+                error.message = error.message.replace(str(path), printable_text(origin))
+            raise
+        detected = detected._replace(origin=origin)
         state = reader.read(detected, allow)
         yield detected, state._replace(files=_count_files(state.files, progress)), into
 

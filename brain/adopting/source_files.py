@@ -104,7 +104,7 @@ class DetectedSource(NamedTuple):
     `in_place_folder` is the folder that can be adopted in place, None if only a copy can be
     made. Of several kinds detected at one path, that of the greatest `confidence` counts.
     From 30 on a program is certain; if two are, the user must choose. `origin` is the URL of
-    which `path` is a clone, "" if it is none.
+    which `path` is a clone, or the file from which it was unpacked, "" if it is neither.
     """
 
     kind: str

@@ -383,10 +383,13 @@ def _prefer_collection(path: Path, found: list[_Found]) -> list[_Found]:
 def build_source(detected: DetectedSource) -> ImportSource:
     """Return the import source of a folder: its name, and a branch unique to the folder.
 
-    The kind of a repository at a URL is `git`, whatever is found in it.
+    The kind of a repository at a URL is `git`, whatever is found in it. That of an archive,
+    whose origin is its path, is that of its files.
     """
-    kind = "git" if detected.origin else detected.kind
-    name = fold_to_slug(detected.path.name) or kind
+    is_archive = os.path.isabs(detected.origin)
+    kind = "git" if detected.origin and not is_archive else detected.kind
+    path = Path(detected.origin) if is_archive else detected.path
+    name = fold_to_slug(path.stem if is_archive else path.name) or kind
     place = detected.origin or str(detected.path.resolve())
     place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
     return ImportSource(kind, name, f"adopted/{kind}-{name[:64]}-{place}")

@@ -7,7 +7,7 @@ The defaults in gitignore syntax, with names compared in lower case:
     *.pem  *.key  *.p12  *.pfx  *.p8  *.ppk  *.jks  *.keystore  *.kdbx
     id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  .netrc  .pypirc  .npmrc  .git-credentials
     *-wal  *-shm  *-journal                       files of databases
-    *.swp  *.swo  *.swx  *~  .#*  #*#  *.pyc      files only, as the two lines above
+    *.swp  *.swo  *.swx  *~  ._*  .#*  #*#  *.pyc  files only, as the two lines above
     .~lock.*  .goutputstream-*  *.kate-swp  *___jb_tmp___  *___jb_old___
     __pycache__/  node_modules/  .venv/  .cache/  .mypy_cache/  .pytest_cache/
     .ruff_cache/  .tox/  .nox/  .hypothesis/  .ipynb_checkpoints/
@@ -44,7 +44,7 @@ _IGNORED_FOLDERS = frozenset(
     "__pycache__ node_modules .venv .cache .mypy_cache .pytest_cache .ruff_cache .tox .nox"
     " .hypothesis .ipynb_checkpoints".split()
 )
-_IGNORED_PREFIXES = (*KEY_PREFIXES, ".#", ".~lock.", ".goutputstream-")
+_IGNORED_PREFIXES = (*KEY_PREFIXES, "._", ".#", ".~lock.", ".goutputstream-")
 _IGNORED_SUFFIXES = (
     *KEY_SUFFIXES,
     *("-wal", "-shm", "-journal"),

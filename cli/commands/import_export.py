@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         "brain adopt ~/.codex my-agent --as codex",
         "brain adopt ~/code/skills my-agent",
         "brain adopt https://github.com/anthropics/skills my-agent",
+        "brain adopt pdf.skill my-agent",
     ),
     exits=OVERWRITE_EXITS,
 )
@@ -68,9 +69,10 @@ def adopt_command(
 
     Supports Hermes, OpenClaw, Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Copilot,
     Cursor, Cline, Zed, Windsurf, Goose and Continue (homes, projects, workspaces), agents of
-    Letta (MemFS), and any folder with skills, at any depth. PATH may be the URL of a git
+    Letta (MemFS), and any folder with skills, at any depth, also packed as a .skill or .zip
+    file. PATH may be the URL of a git
     repository (https, ssh, file), of which the files of the newest commit are taken; outside of
-    a brain INTO is then a folder with its name by default. Secrets,
+    a brain INTO is then, as for a packed file, a folder with its name by default. Secrets,
     databases and caches are left out; a file that only may hold a secret is imported and
     reported.
     """
@@ -109,6 +111,7 @@ def _default_target(app: App, path: str) -> Path | None:
     None adopts in place. A home is never made a brain by somebody who works in another one.
     """
     from brain import Brain, NoBrain
+    from brain.adopting.archive import archive_name
     from brain.adopting.clone import parse_repository_url
 
     if not Brain.exists(Path(path)):
@@ -117,7 +120,8 @@ def _default_target(app: App, path: str) -> Path | None:
             if Brain.exists(here):
                 return here
     url = parse_repository_url(path)
-    return None if url is None else Path(url.name)
+    name = archive_name(Path(path)) if url is None else url.name
+    return None if name is None else Path(name)
 
 
 def _pin_root_keys(app: App, result: Adopted) -> None:
