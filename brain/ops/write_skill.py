@@ -30,7 +30,7 @@ from ..repo.working_copy import is_below
 from ..results import Notice, Upserted
 from ..skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
 from ..skills.skill_document import UpdatedSkill
-from ..skills.skill_metadata import read_skill_metadata
+from ..skills.skill_metadata import TWO_HEADS, read_skill_metadata, recorded_version
 from ..skills.slug import fold_to_slug, is_same_skill, slugify
 
 if TYPE_CHECKING:
@@ -388,8 +388,9 @@ def record_skill(
     """Record a new text of a skill, and `others` of its files, as one snapshot.
 
     `kind` is its operation, by default an upsert. An operation of format 1 states versions of
-    numbers that rise. One that cannot becomes that of a snapshot, which claims nothing of
-    versions. For a decision, raises `InvalidInput` (`bad_version`).
+    numbers that rise, and knows no second front matter. One that cannot becomes that of a
+    snapshot, which claims nothing of versions. For a decision, raises `InvalidInput`
+    (`bad_version`).
     """
     from ..repo import secrets
 
@@ -398,7 +399,14 @@ def record_skill(
     if kind[0] == "absorb":
         stated.append(kind[5])
     has_no_next = new.version == new.previous_version
-    if has_no_next or not all(map(operation.is_version, stated)):
+    has_two_heads = TWO_HEADS in read_skill_metadata(new.content, "").flags
+    if has_no_next or has_two_heads or not all(map(operation.is_version, stated)):
+        if has_two_heads and kind[0] in operation.DECISION_KINDS:
+            raise InvalidInput(
+                "the text has two front matters; a skill that runs has one",
+                code="bad_version",
+                hint="move the fields of the first one into the second",
+            )
         if kind[0] in operation.DECISION_KINDS:
             raise InvalidInput(
                 f"{printable_text(new.version, 80)} is no version of a skill that runs",
@@ -493,7 +501,7 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
         removed: Edits = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
-        stated = skill_version.recorded_version(version)
+        stated = recorded_version(skill.card)
         txn.record_snapshot(removed, ("delete", skill.slug, stated), message)
         txn.writes.update(removed)
         return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)

@@ -17,7 +17,7 @@ from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt
 from ..receipts.receipt import receipt_to_json
 from ..results import RunInfo
-from ..skills.skill_version import recorded_version
+from ..skills.skill_metadata import recorded_version
 from . import derive
 from .derive import SkillHomes
 from .session import BrainState, Session
@@ -230,4 +230,4 @@ def _read_skill_version(state: BrainState, path: str) -> str:
     entry = state.get(path)
     if entry is None or entry.kind == LINK or not derive.is_skill(state, path):
         return ""
-    return recorded_version(derive.read_cards(state.session, [entry.blob])[entry.blob].version)
+    return recorded_version(derive.read_cards(state.session, [entry.blob])[entry.blob])

@@ -2,7 +2,9 @@
 
 Front matter opens with a first line `---` and closes at the next line that is exactly
 `---`, spaces and tabs at the end allowed. Blank lines may stand before it if a field follows
-at once. Without a closing line it ends where its fields do. The parts joined are the document.
+at once. Without a closing line it ends where its fields do. Front matter without name,
+description and version, such as an exporter writes, gives way to a second one right below it
+that has a name and a description. The parts joined are the document.
 """
 
 from __future__ import annotations
@@ -16,7 +18,17 @@ from ..util.text import lazy_pattern
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OPENING_LINE = re.compile(rb"(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")
+_SECOND_OPENING = re.compile(rb"(?:\xef\xbb\xbf|[ \t]*\r?\n)*---[ \t]*\r?\n")
 _FIELD_LINE = re.compile(rb"[A-Za-z_][A-Za-z0-9_-]*:(?:[ \t\r\n]|\Z)")
+_NAME_LINE, _DESCRIPTION_LINE = (
+    lazy_pattern(rb"^%b[ \t]*:" % key, re.MULTILINE) for key in (b"name", b"description")
+)
+_ANY_NAME, _ANY_DESCRIPTION = (
+    lazy_pattern(rb"(?:^|[{,])[ \t]*[\"']?%b[\"']?[ \t]*:" % key, re.MULTILINE)
+    for key in (b"name", b"description")
+)
+_PERHAPS_VERSION = lazy_pattern(rb"version[\"']?\s*:|\\|\?\s")
+"""A version, or a form of YAML in which one could hide: in format 1 that of the first counts."""
 _INDENTED_CLOSING = lazy_pattern(rb"[ \t]+---[ \t]*(?:\r?\n|\Z)")
 _CLOSING_LINE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 CONTROL_CHARACTERS = lazy_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
@@ -41,8 +53,8 @@ class DocumentParts(NamedTuple):
     """The parts of a document; `opening` and `closing` are the `---` lines.
 
     Without front matter, `opening`, `front_matter` and `closing` are empty. Blank lines
-    before the front matter belong to `opening`. `closing` is empty or indented if the line
-    is missing.
+    before the front matter belong to `opening`, and so does an earlier one. `closing` is
+    empty or indented if the line is missing.
     """
 
     bom: bytes
@@ -55,6 +67,15 @@ class DocumentParts(NamedTuple):
     def newline(self) -> str:
         """The line ending of the opening line."""
         return "\r\n" if self.opening.endswith(b"\r\n") else "\n"
+
+    @property
+    def earlier_head(self) -> str | None:
+        """The text of the front matter that gave way to this one, None if none did."""
+        first = _OPENING_LINE.match(self.opening)
+        closing = first and _CLOSING_LINE.search(self.opening, first.end())
+        if first is None or not closing:
+            return None
+        return self.opening[first.end() : closing.start()].decode()
 
     @property
     def is_closed(self) -> bool:
@@ -96,12 +117,42 @@ def split_document(content: bytes) -> DocumentParts:
     if not has_field and not (closing and opening[0].startswith(b"---")):
         return DocumentParts(bom, b"", "", b"", content[len(bom) :])
     end, body_start = closing.span() if closing else _find_unclosed_end(content, start)
+    if closing and body_start < len(content):
+        second = find_second_head(content, start, end, body_start)
+        start, end, body_start = second or (start, end, body_start)
     if end - start > limits.MAX_FRONT_MATTER_BYTES:
         raise _text_error(1, f"the front matter has {end - start} bytes", "too_large")
     front_matter = content[start:end].decode()
     return DocumentParts(
-        bom, opening[0], front_matter, content[end:body_start], content[body_start:]
+        bom,
+        content[len(bom) : start],
+        front_matter,
+        content[end:body_start],
+        content[body_start:],
     )
+
+
+def find_second_head(
+    content: bytes, start: int, end: int, body_start: int
+) -> tuple[int, int, int] | None:
+    """Return start and end of front matter that is to be read instead, and where its body starts.
+
+    The first one is from `start` to `end`.
+    """
+    opening = _SECOND_OPENING.match(content, body_start)
+    if opening is None or _FIELD_LINE.match(content, opening.end()) is None:
+        return None
+    limit = opening.end() + limits.MAX_FRONT_MATTER_BYTES + 8
+    closing = _CLOSING_LINE.search(content, opening.end(), min(limit, len(content)))
+    if closing is None:
+        return None
+    first, second = content[start:end], content[opening.end() : closing.start()]
+    is_passed_over = not _PERHAPS_VERSION().search(first) and not (
+        _ANY_NAME().search(first) and _ANY_DESCRIPTION().search(first)
+    )
+    if is_passed_over and _NAME_LINE().search(second) and _DESCRIPTION_LINE().search(second):
+        return opening.end(), *closing.span()
+    return None
 
 
 def _find_unclosed_end(content: bytes, start: int) -> tuple[int, int]:

@@ -53,7 +53,8 @@ def update_document(prior: DocumentParts | None, incoming: DocumentParts | None)
         return incoming._replace(bom=prior.bom)
     front_matter = _update_front_matter(prior, incoming)
     closing = prior.closing if prior.closing.endswith(b"\n") else incoming.closing
-    return prior._replace(front_matter=front_matter, closing=closing, body=incoming.body)
+    opening = prior.opening if incoming.earlier_head is None else incoming.opening
+    return DocumentParts(prior.bom, opening, front_matter, closing, incoming.body)
 
 
 def set_description(document: DocumentParts, description: str) -> DocumentParts:

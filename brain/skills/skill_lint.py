@@ -191,6 +191,11 @@ def _check_file(
     if not document.opening.startswith(b"---"):
         message = "blank lines before the front matter; some clients then see none; remove them"
         yield Problem("blank_before_frontmatter", WARNING, 1, message)
+    if document.earlier_head is not None:
+        message = (
+            "two front matters; many clients read this one alone; move its fields into the second"
+        )
+        yield Problem("two_frontmatters", WARNING, 1, message)
     if not document.is_closed:
         line = document.front_matter.count("\n") + 2
         message = "the front matter is not closed; end it with a line '---'"

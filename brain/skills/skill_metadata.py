@@ -22,6 +22,10 @@ _YES = ("true", "yes", "on")
 MAX_SUMMARY_CHARS = 120
 """Characters of the first line of a body that serve as a description."""
 
+TWO_HEADS = "two_frontmatters"
+"""The flag of a document whose second front matter is read: in format 1 its version is 1."""
+
+_PLAIN_OPENING = len(b"---\r\n")
 _CLOSING = b"\n---\n"
 _PLAIN = rb"[A-Za-z][!-\"$-9;-~]*(?: [!-\"$-9;-~]+)*"
 _ORDINARY_HEAD = re.compile(
@@ -31,6 +35,16 @@ _ORDINARY_HEAD = re.compile(
 """A head as an upsert writes it: read in a fifth of the time, which a first snapshot feels."""
 _USER_ONLY = "user_only"
 _HEADING_MARK = lazy_pattern(r"#{1,6}[ \t]+")
+
+
+def recorded_version(card: SkillMetadata) -> str:
+    """Return what operations state for the version of a text: format 1 knows numbers, and else 1.
+
+    It knows no second front matter either.
+    """
+    if TWO_HEADS in card.flags:
+        return skill_version.FIRST_VERSION
+    return skill_version.recorded_version(card.version)
 
 
 class SkillMetadata(NamedTuple):
@@ -73,10 +87,7 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
 
 
 def _read_any_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
-    end = len(content)
-    if content.startswith(b"---\n"):  # whatever the body holds, the head can be read
-        closing = content.find(_CLOSING, 3, limits.MAX_FRONT_MATTER_BYTES)
-        end = end if closing < 0 else closing + len(_CLOSING)
+    end = _find_body(content)  # whatever the body holds, the head can be read
     try:
         document = document_parts.split_document(content[:end])
     except InvalidInput as error:
@@ -91,6 +102,8 @@ def _read_any_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     flags = [] if front_matter.problem is None else [front_matter.problem.code]
     if not document.is_closed:
         flags.append("unclosed_frontmatter")
+    if len(document.opening) > _PLAIN_OPENING and document.earlier_head is not None:
+        flags.append(TWO_HEADS)
     name = _field_text(front_matter, "name", flags)
     description = _field_text(front_matter, "description", flags)
     if not fold_to_line(description):
@@ -113,6 +126,18 @@ def _read_any_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     versions = list(map(front_matter.raw_value, front_matter.version_fields()))
     number = _greatest_version(versions, flags)
     return SkillMetadata(name or fallback_name, description, number, " ".join(flags))
+
+
+def _find_body(content: bytes) -> int:
+    """Return where the body starts of a document that begins and closes as usual, else its end."""
+    closing = -1
+    if content.startswith(b"---\n"):
+        closing = content.find(_CLOSING, 3, limits.MAX_FRONT_MATTER_BYTES)
+    if closing < 0:
+        return len(content)
+    body_start = closing + len(_CLOSING)
+    second = document_parts.find_second_head(content, 4, closing + 1, body_start)
+    return second[2] if second else body_start
 
 
 def encode_skill_metadata(metadata: SkillMetadata) -> bytes:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 from .. import limits
+from ..errors import InvalidInput
 from . import document_parts
 from .document_parts import DocumentParts
 from .document_update import add_front_matter, add_metadata_key
@@ -19,6 +21,7 @@ from .frontmatter import (
     FrontMatter,
     field_values,
     parse_front_matter,
+    parse_if_any,
 )
 from .skill_document import fill_texts
 from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
@@ -47,6 +50,8 @@ def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = (
     document = fill_texts(document, slug, slug, "")
     front_matter = parse_front_matter(document.front_matter.replace("\r\n", "\n"))
     values = field_values(front_matter)
+    with suppress(InvalidInput):
+        values = {**field_values(parse_if_any(document.earlier_head or "")), **values}
     extra = _extra_metadata(values, slug, client_fields)
     lines = [f"name: {write_scalar(slug)}", *_format_text_fields(values)]
     is_map = isinstance(values.get(METADATA_KEY), dict | None)

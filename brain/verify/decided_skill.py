@@ -14,7 +14,7 @@ from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
 from ..repo import derive
 from ..repo.session import BrainState, Session
 from ..skills import skill_layout
-from ..skills.skill_version import recorded_version
+from ..skills.skill_metadata import recorded_version
 from ..verdicts.verdict_types import ProgramFile
 from .operation_check import can_have_slug, skill_name_of_text
 
@@ -73,4 +73,4 @@ def read_program(state: BrainState, text_path: str) -> tuple[ProgramFile, ...]:
 def read_version(session: Session, text: TreeEntry) -> str | None:
     """Return the version of a text, None if its content was redacted or is too large."""
     card = derive.read_cards(session, [text.blob])[text.blob]
-    return None if card.flags in derive.CONTENT_UNREAD_FLAGS else recorded_version(card.version)
+    return None if card.flags in derive.CONTENT_UNREAD_FLAGS else recorded_version(card)

@@ -13,8 +13,8 @@ from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..repo import derive
 from ..repo.session import Session
 from ..results import Finding
-from ..skills.skill_metadata import SkillMetadata
-from ..skills.skill_version import compare_versions, recorded_version
+from ..skills.skill_metadata import SkillMetadata, recorded_version
+from ..skills.skill_version import compare_versions
 from .findings import finding_from_error
 from .operation_check import Edge, OperationDiff, can_have_slug, skill_name_of_text
 from .tree_check import SectionDiff
@@ -145,7 +145,7 @@ def _check_upsert(
     if any(cards[blob].flags == "redacted" for blob in version_change.blobs):
         return  # its versions cannot be read any more
     if not any(
-        d.after and recorded_version(cards[d.after.blob].version) == to_version
+        d.after and recorded_version(cards[d.after.blob]) == to_version
         for d in version_change.differences
     ):
         message = f"claims that {slug} became {to_version}, but its text has another version"
@@ -153,7 +153,7 @@ def _check_upsert(
     for path, was, now in version_change.differences:
         if not (was and now):
             continue
-        old, new = (recorded_version(cards[entry.blob].version) for entry in (was, now))
+        old, new = (recorded_version(cards[entry.blob]) for entry in (was, now))
         if compare_versions(new, old) <= 0:
             message = f"{old} → {new} does not rise"
             yield Finding("version_not_raised", "error", version_change.edge.name, path, message)
@@ -164,7 +164,7 @@ def _check_deletion(
 ) -> Iterator[Finding]:
     _, slug, version = version_change.edge.snapshot.operation
     gone = [cards[d.before.blob] for d in version_change.differences if d.before and not d.after]
-    if any(card.flags == "redacted" or recorded_version(card.version) == version for card in gone):
+    if any(card.flags == "redacted" or recorded_version(card) == version for card in gone):
         return
     message = f"claims that {slug} was removed at {version}, but its text had another version"
     yield Finding("version_mismatch", "error", version_change.edge.name, "", message)

@@ -16,7 +16,8 @@ from ...results import ProgramCall, ProgramRun
 from ...running.broker import Broker
 from ...running.run import RunOutcome, check_outputs, run_program
 from ...sandbox.job import DEFAULT_LIMITS
-from ...skills.skill_version import recorded_version, version_value
+from ...skills.skill_metadata import recorded_version
+from ...skills.skill_version import version_value
 from .approvals import find_missing, read_files, read_secrets, write_files
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class ProgramRunner:
         )
         outcome = self._run(runnable, payload, broker)
         versions = {
-            tool_name(called.skill.slug): recorded_version(called.skill.card.version)
+            tool_name(called.skill.slug): recorded_version(called.skill.card)
             for called, _ in self.ended
         }
         return ProgramRun(

@@ -27,8 +27,10 @@ from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
 from ...results import Decided, GateOutcome, GuardCounts, Upserted
+from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
-from ...skills.skill_version import recorded_version, version_value
+from ...skills.skill_metadata import recorded_version
+from ...skills.skill_version import version_value
 from ...verdicts.read_verdicts import read_verdict_state
 from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_json import encode_verdict
@@ -192,9 +194,9 @@ def _write_decided(txn: WriteTransaction, decided: TriedChange, verdict: Verdict
     refuse_changed_cases(txn, verdict, receipt)
     blob = store_verdict(txn, verdict, decided.contents)
     skill = Skills(txn.state).find_or_none(planned.slug)
-    before = "" if skill is None else recorded_version(skill.card.version)
+    before = "" if skill is None else recorded_version(skill.card)
     new = planned.text.new
-    after = before if new is None else recorded_version(new.version)
+    after = before if new is None else skill_version.recorded_version(new.version)
     kind = (verdict.decision, planned.slug, before, after, blob)
     if new is None:
         txn.record_snapshot({}, kind, decided.message)

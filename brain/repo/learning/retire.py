@@ -31,6 +31,7 @@ from ...programs.program import id_of_files
 from ...results import Decided, Pinned
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
 from ...skills.skill_layout import split_version
+from ...skills.skill_metadata import recorded_version
 from ...skills.slug import slugify
 from ...skills.strict_yaml import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
@@ -108,7 +109,7 @@ def retire_by(
             "retire", decider, skill.slug, _read_program_files(txn.state, skill)
         )
         version = skill.card.version
-        recorded = skill_version.recorded_version(version)
+        recorded = recorded_version(skill.card)
         kind = (
             "retire",
             skill.slug,

@@ -14,7 +14,7 @@ from ...errors import FormatError, InvalidInput, printable_text
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, keep_text
 from ...receipts.budget import shorten_without_secrets
 from ...receipts.uses import ToolCallCounts
-from ...skills.skill_version import recorded_version
+from ...skills.skill_metadata import recorded_version
 from ..current_run import Run
 from ..find_skill import Skills
 from ..manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
@@ -128,7 +128,7 @@ def to_excerpt_text(value: object) -> str:
 def find_version_at_head(session: Session, slug: str) -> str:
     """Return the version of a skill at the head, "" if there is no such skill."""
     skill = Skills(session.at()).find_or_none(slug)
-    return recorded_version(skill.card.version) if skill else ""
+    return recorded_version(skill.card) if skill else ""
 
 
 def check_outcome(outcome: str) -> str:
