@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import errno
 import os
+import posixpath
+import re
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from .. import limits
-from ..errors import InvalidInput
+from ..errors import InvalidInput, printable_text
 from ..folder import handles
 from ..folder.handles import FolderHandles
 from ..folder.ignore import IgnoreRules
@@ -263,6 +267,41 @@ def describe_secrets(secrets: Sequence[SecretFinding]) -> str:
     what = "it is a false positive" if len(shown) == 1 else "they are false positives"
     options = " ".join(dict.fromkeys(f"--allow {one.id}" for one in shown))
     return f"{'; '.join(found)}; if {what}: {options}"
+
+
+IMPORTED_CODE = "imported"
+INSTRUCTION_FILES = frozenset(("CLAUDE.md", "AGENTS.md", "GEMINI.md"))
+_MAX_IMPORTS = 1000
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_IMPORT = re.compile(r"(?<!\S)@(\S+)")
+
+
+def report_imports(
+    detected: DetectedSource, found: HomeFile, taken: Collection[str], skipped: SkippedFiles
+) -> None:
+    """Add the files that a line such as `@docs/style.md` imports, and that are not in `taken`.
+
+    Outside of the source only texts are named, and nothing is looked up.
+    """
+    text = _CODE.sub("", found.file.content.decode("utf-8", "replace"))
+    names = (match[1].rstrip(".,;:!?)") for match in islice(_IMPORT.finditer(text), _MAX_IMPORTS))
+    for name in dict.fromkeys(names):
+        home, brain = (
+            posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+            for path in (found.home_path, found.brain_path)
+        )
+        reason = f"imported by {printable_text(found.home_path)}"
+        if name.startswith("~") or home.startswith(("/", "../")):
+            if name.endswith((".md", ".txt")):
+                skipped.add(IMPORTED_CODE, name, f"{reason} from outside")
+        elif home not in taken and os.path.isfile(detected.path / home):
+            place = home if brain.startswith("../") else brain
+            take = f"copy it to {place} in the brain"
+            if not detected.origin:
+                source = shlex.quote(str(detected.path / home))
+                folder = f"BRAIN/{shlex.quote(posixpath.dirname(place) or '.')}"
+                take = f"take it with mkdir -p {folder} && cp {source} {folder}"
+            skipped.add(IMPORTED_CODE, home, printable_text(f"{reason}; {take}"))
 
 
 IGNORED_CODE, IGNORED_REASON = "ignored", "ignored by the rules of this brain"

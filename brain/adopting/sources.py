@@ -13,6 +13,7 @@ from pathlib import Path
 from ..digest import blob_id
 from ..errors import InvalidInput
 from ..folder.handles import FolderHandles, open_root
+from ..objects.tree_node import LINK
 from ..ops.import_states import ImportSource
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
 from ..skills.slug import fold_to_slug
@@ -32,6 +33,7 @@ from .publish_manifest import published_kinds
 from .scan_home import scan_home
 from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_skills
 from .source_files import (
+    INSTRUCTION_FILES,
     DetectedSource,
     FilesRead,
     SkipFile,
@@ -39,6 +41,7 @@ from .source_files import (
     SourceState,
     filter_unsafe,
     read_home_file,
+    report_imports,
 )
 
 CERTAIN_CONFIDENCE = 50
@@ -129,9 +132,17 @@ class HomeReader:
         )
 
         def read_files() -> FilesRead:
-            for home, brain, file in filter_unsafe(files, skipped, allow):
+            instructions = []
+            for found in filter_unsafe(files, skipped, allow):
+                home, brain, file = found
                 source_paths[brain] = home
+                is_text = file.kind != LINK and not brain.startswith("skills/")
+                if is_text and home.rpartition("/")[2] in INSTRUCTION_FILES:
+                    instructions.append(found)
                 yield brain, file
+            taken = frozenset(source_paths.values())
+            for found in instructions:
+                report_imports(detected, found, taken, skipped)
             if not self.search(detected.path).is_complete:
                 reason = f"only {MAX_SEARCHED} files were searched for skills"
                 skipped.add("not_searched", "", reason)

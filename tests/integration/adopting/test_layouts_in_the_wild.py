@@ -1,6 +1,7 @@
 """Layouts as they are found."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,22 @@ def test_a_repository_without_a_commit_is_the_folder_that_it_is(tmp_path):
     root = make_skills(tmp_path / "new", ("skills/pdf",))
     GitRepository(root)
     assert taken_skills(Brain.adopt(root, tmp_path / "brain")) == {"skills/pdf"}
+
+
+def test_what_instructions_import_and_stays_out_is_named_with_the_command(tmp_path):
+    root = make_skills(tmp_path / "app", (".claude/skills/fmt",))
+    text = (
+        "@AGENTS.md and @docs/style.md, not @ada or `@docs/code.md`.\n@~/.claude/me.md @none.md\n"
+    )
+    names = ("AGENTS.md", "docs/style.md", "docs/code.md")
+    write_files(root, dict.fromkeys(names, "Be brief.\n") | {"CLAUDE.md": text})
+    done = Brain.adopt(root, tmp_path / "brain")
+    imports = {row.path: row.message for row in done.left_out if row.code == "imported"}
+    assert set(imports) == {"docs/style.md", "~/.claude/me.md"}
+    told, command = imports["docs/style.md"].split("; take it with ")
+    assert told == "imported by CLAUDE.md"
+    subprocess.run(command.replace("BRAIN", str(tmp_path / "brain")), shell=True, check=True)
+    assert (tmp_path / "brain/docs/style.md").read_text() == "Be brief.\n"
 
 
 def test_a_project_of_several_programs_is_adopted_as_one(tmp_path):
