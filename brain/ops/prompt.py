@@ -379,13 +379,15 @@ def _fit(
     count, budget, limit = partial(_count, options), options.get("budget"), options.get("max_chars")
     cards = [(at, level0.differing_name(slug, name), about) for at, slug, name, about, _ in rows]
     folders = [skill_layout.category_from_path(row[4]) for row in rows]
-    shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
+    groups = index_budget.group_folders(folders, [at for at, *_ in rows])
+    kinds = list(set(groups.values()))
+    shown = dict(zip(kinds, level0.format_names(kinds), strict=True))
     skills = []
     for rank, line in enumerate(level0.format_lines(cards)):
         head, text = level0.split_line(line)
         if limit is not None:
             text = index_budget.shorten_text(text, limit, len) if limit else ""
-        category = shown[folders[rank]]
+        category = shown[groups[folders[rank]]]
         skills.append(index_budget.IndexCandidate(head, text, category, rank if is_ranked else 0))
     if byte_budget is None or budget is None:
         whole = index_budget.format_all(skills, count)

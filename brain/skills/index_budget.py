@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from itertools import accumulate, chain, zip_longest
 from typing import NamedTuple
 
@@ -151,6 +152,30 @@ def interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandida
         by_category.setdefault(skill.category, []).append(skill)
     rounds = zip_longest(*by_category.values())
     return [skill for skill in chain.from_iterable(rounds) if skill]
+
+
+def group_folders(folders: Sequence[str], addresses: Sequence[str]) -> dict[str, str]:
+    """Return the category of each folder, from the folders and addresses of skills in one order.
+
+    It is the folder, or the nearest above it, whose name takes less bytes than those of its
+    skills; else "". So an index shows as many of plugins/X/skills/X as of skills/X.
+    """
+    names: dict[str, int] = {"": 0}
+    for folder, address in zip(folders, addresses, strict=True):
+        names[folder] = names.get(folder, 0) + utf8_size(address) + _SEPARATOR_BYTES
+    inside = {folder: [folder] for folder in names}
+    waiting = sorted((-folder.count("/"), folder) for folder in names if folder)
+    while waiting:
+        _, folder = heappop(waiting)
+        if names[folder] > _category_cost(folder):
+            continue
+        above = folder.rpartition("/")[0]
+        if above not in names:
+            names[above], inside[above] = 0, []
+            heappush(waiting, (-above.count("/"), above))
+        names[above] += names.pop(folder)
+        inside[above] += inside.pop(folder)
+    return {folder: category for category, some in inside.items() for folder in some}
 
 
 def _fit_to_bytes(

@@ -138,8 +138,8 @@ def _truncate_description(description: str, max_chars: int) -> str:
 
 
 def _is_in_category(skill: Skill | Selected, category: str) -> bool:
-    """Tell whether a skill is in a category, given in lower case; "" matches every skill."""
-    return not category or category_from_path(skill.path).lower() == category
+    """Tell whether a skill is in a category, given in lower case, or below it; "" matches all."""
+    return not category or f"{category_from_path(skill.path)}/".lower().startswith(f"{category}/")
 
 
 def _category_names(skills: list[Skill]) -> str:
