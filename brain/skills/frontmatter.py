@@ -217,7 +217,7 @@ class _FieldReader:
         line_end, after = (end, end) if newline < 0 else (newline, newline + 1)
         line = self.text[begin:line_end].rstrip(" \t\r")
         if not line:  # with spaces it may belong to a block scalar
-            self.is_certain = self.is_certain and line_end - begin <= 1
+            self.is_certain = self.is_certain and self.text[begin:line_end] in ("", "\r")
             return after
         if "\r" in self.text[begin + len(line) : line_end - 1]:
             self.is_certain = False

@@ -186,6 +186,12 @@ def test_spaces_after_the_closing_dashes_do_not_matter(closing):
     assert load_front_matter(f"---\nname: x\n{closing}\nbody".encode()) == {"name": "x"}
 
 
+def test_a_line_of_a_tab_below_metadata_is_read_field_by_field():
+    content = doc("name: x\nmetadata:\n  version: |\n    1\n\t")
+    assert load_front_matter(content) == {"name": "x", "metadata": {"version": "1\n"}}
+    assert problem_of(content).code == "bad_yaml"
+
+
 def test_frontmatter_06_crlf_is_read_as_it_stands():
     content = b"---\r\nname: x\r\ndescription: |\r\n  a\r\n  b\r\n---\r\nbody\r\n"
     assert load_front_matter(content) == {"name": "x", "description": "a\nb\n"}
