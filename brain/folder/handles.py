@@ -172,7 +172,8 @@ pack_fingerprint = _FINGERPRINT_FORMAT.pack
 """Packs the `stat_fields` of a stat; raises `struct.error` for times outside 64 bits."""
 
 UNREAD_FILE = pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
-"""The fingerprint of a file that the next scan reads."""
+UNREAD_FOLDER = pack_fingerprint(0, 0, 0, 0, stat.S_IFDIR)
+"""The fingerprints of a file that the next scan reads, and of a folder that it lists."""
 
 ABSENT_ERRNOS = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
 """Errors for a path without a file; a name that is too long cannot exist."""

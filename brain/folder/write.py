@@ -45,12 +45,11 @@ _MAX_WAITING, _MAX_WAITING_BYTES = 4096, 64 << 20
 class StagedWriter:
     """Writes files, those of new folders into a staging folder until they are published.
 
-    `fingerprints`, if it is given, gets those of the files that were published, and of new
-    folders. A scan may trust the fingerprint of a file whose last change was over, by a tick of
-    the file system's clock, before anybody could see it under its name: a later change gives it
-    another time. The others, those that were written right before they were published, get a
-    fingerprint that no file has, so that the next scan reads them. So do those that somebody
-    changed as soon as they had their name, even if their time was then set to an older one.
+    `fingerprints`, if it is given, gets those of what was published. A scan may trust that of a
+    file in a new folder whose last change was over, by a tick of the file system's clock, before
+    anybody could see it: a later change gives it another ctime. All others get a fingerprint that
+    no file has, so that the next scan reads them: a rename changes the ctime, so who then edits a
+    file and sets its time back at once leaves no trace.
     """
 
     def __init__(self, root_fd: int, fingerprints: dict[str, bytes] | None = None) -> None:
@@ -88,31 +87,23 @@ class StagedWriter:
             self._rename_waiting()
 
     def _rename_waiting(self) -> None:
-        moment, hidden = 0, None
-        if self._fingerprints is not None:
-            path, temporary = self._waiting[-1]
-            folder_fd = self._existing_folders.open(path.rpartition("/")[0])
-            moment = os.lstat(temporary, dir_fd=folder_fd).st_mtime_ns
         self._waiting_bytes = 0
         while self._waiting:
             path, temporary = self._waiting[0]
             folder, _, name = path.rpartition("/")
             try:
-                folder_fd = self._existing_folders.open(folder)
-                if self._fingerprints is not None:
-                    hidden = os.lstat(temporary, dir_fd=folder_fd)
-                _rename(folder_fd, temporary, name)
+                _rename(self._existing_folders.open(folder), temporary, name)
             except OSError as error:
                 raise write_error(path, error) from error
-            if hidden is not None:
-                self._note_renamed(path, folder_fd, hidden, moment)
+            if self._fingerprints is not None:
+                self._fingerprints[path] = handles.UNREAD_FILE
             self._waiting.popleft()
 
     def publish(self) -> None:
         """Give the files that wait their names, and move the new folders into place."""
         if self._waiting:
             self._rename_waiting()
-        moment, hidden = 0, None
+        moment = 0
         if self._staged and self._fingerprints is not None:
             last = os.lstat(self._staged[-1], dir_fd=self._open_staging().root_fd)
             moment = last.st_mtime_ns
@@ -121,32 +112,11 @@ class StagedWriter:
             try:
                 source = self._open_staging().open(above)
                 target = self._existing_folders.open(above)
-                if moment:
-                    hidden = os.lstat(name, dir_fd=source)
                 os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
             except OSError as error:
                 raise write_error(folder, error) from error
-            if hidden is not None:
-                self._note_renamed(folder, target, hidden, moment)
         if moment:
             self._note_staged(moment)
-
-    def _note_renamed(self, path: str, folder_fd: int, hidden: os.stat_result, moment: int) -> None:
-        """Note what got its name right now; `hidden` is its stat from before.
-
-        A rename changes the ctime, so all else has to be as before.
-        """
-        assert self._fingerprints is not None
-        try:
-            now = os.lstat(path.rpartition("/")[2], dir_fd=folder_fd)
-        except OSError:  # it is gone already
-            self._fingerprints[path] = handles.UNREAD_FILE
-            return
-        found, was = handles.fingerprint_of(now), handles.stat_fields(hidden)
-        is_same = (was[0], *was[2:]) == (now.st_mtime_ns, *handles.stat_fields(now)[2:])
-        if not is_same or handles.is_after(was[0], moment):
-            found = handles.unmatchable_fingerprint(found)
-        self._fingerprints[path] = found
 
     def _note_staged(self, moment: int) -> None:
         """Note the files of new folders and the folders below these: their ctime is their own."""
@@ -154,6 +124,7 @@ class StagedWriter:
         out, seen = self._fingerprints, {""}
         for folder in self._new_folders:
             seen.update((folder, *paths.folders_above(folder)))
+            out[folder] = handles.UNREAD_FOLDER
         for staged in self._staged:
             path = staged
             while path not in seen:
