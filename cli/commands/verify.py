@@ -185,7 +185,8 @@ def _require_options(what: str, options: dict[str, Any], known: tuple[str, ...])
     for name in options.keys() - set(known):
         if options[name]:
             shown = {"roots": "root", "witnesses": "witness"}.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{shown} does not apply to {what}.")
+            article = {"the brain": "", "evidence": "", "equivocation": "an "}.get(what, "a ")
+            raise click.UsageError(f"--{shown} does not apply to {article}{what}.")
     return {name: options[name] for name in known}
 
 

@@ -120,6 +120,7 @@ def test_options_of_another_kind_are_refused(snapshot, cli):
     ):
         told = cli("verify", *words)
         assert told.status == 2 and "does not apply to" in told.err, words
+    assert "--run does not apply to a proof." in cli("verify", "v.json", "--run").err
     assert cli("verify", "").status == 2
 
 
