@@ -251,7 +251,7 @@ class Brain(Part):
     ) -> results.Adopted:
         """Adopt another program's files: in place, or into the brain `into`, new or existing.
 
-        The `path` may be the URL of a git repository, adopted with its history. `kind` names
+        The `path` may be the URL of a git repository, or a `.skill` or `.zip` file. `kind` names
         the program where it is not clear. Files with certain secrets are left out unless
         `allow` has the ids of the findings. On failure no new brain is left. Raises
         `InvalidInput` (`no_source`, `unknown_source`, `bad_url`, …), or as `merge.start`.
