@@ -263,6 +263,8 @@ def _adopt_copy(
         published = find_published_state(brain, detected)
         if published is not None:
             move_source_branch(brain, source.branch, published.snapshot)
+        if detected.origin:
+            state = _keep_earlier_files(brain, source.branch, state)
         is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
         state = _move_to_own_paths(brain, source, detected, state)
         if published is not None:
@@ -270,6 +272,28 @@ def _adopt_copy(
         if is_new:
             state = prepend_manifest(brain, detected.kind, state)
         return _import_and_merge(brain, source, detected, state)
+
+
+def _keep_earlier_files(brain: AdoptionBrain, branch: str, state: SourceState) -> SourceState:
+    """Return the state of a repository or an archive without removals by its kind alone.
+
+    A folder is of one kind for good, or the user says of which. What is fetched may be taken for
+    another one as soon as it has more files: it goes on from what it brought before, of which
+    nothing is removed.
+    """
+    place = branch.rpartition("-")[2]
+    heads = {info.name: info.snapshot for info in brain.branches.list().branches}
+    earlier = [
+        snapshot
+        for name, snapshot in heads.items()
+        if name.startswith("adopted/") and name.endswith(f"-{place}") and name != branch
+    ]
+    if not earlier:
+        return state
+    if branch not in heads:
+        brain.branches.create(branch, earlier[-1])
+    kept = {info.path for snapshot in earlier for info in brain.files.list(snapshot)}
+    return state._replace(keeps=lambda path: path in kept or state.keeps(path))
 
 
 def _import_and_merge(

@@ -392,18 +392,16 @@ def _prefer_collection(path: Path, found: list[_Found]) -> list[_Found]:
 
 
 def build_source(detected: DetectedSource) -> ImportSource:
-    """Return the import source of a folder: its name, and a branch unique to the folder.
+    """Return the import source of a folder, a URL or an archive: its name, and a branch of its own.
 
-    The kind of a repository at a URL is `git`, whatever is found in it. That of an archive,
-    whose origin is its path, is that of its files.
+    The branch ends with the place, so that a source is known by it, whatever is found there.
     """
     is_archive = os.path.isabs(detected.origin)
-    kind = "git" if detected.origin and not is_archive else detected.kind
     path = Path(detected.origin) if is_archive else detected.path
-    name = fold_to_slug(path.stem if is_archive else path.name) or kind
+    name = fold_to_slug(path.stem if is_archive else path.name) or detected.kind
     place = detected.origin or str(detected.path.resolve())
     place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
-    return ImportSource(kind, name, f"adopted/{kind}-{name[:64]}-{place}")
+    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
 
 
 def _most_likely(

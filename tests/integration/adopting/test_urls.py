@@ -319,3 +319,24 @@ def test_a_repository_without_a_commit_or_a_skill_says_so(repository, tmp_path):
     with raises_code("unknown_source", InvalidInput):
         Brain.adopt(repository.path.as_uri(), tmp_path / "brain")
     assert not (tmp_path / "brain").exists()
+
+
+def test_a_repository_that_becomes_one_of_another_kind_loses_nothing(repository, tmp_path):
+    before = {
+        ".claude/skills/alpha/SKILL.md": skill_text("alpha", "First.").encode(),
+        "CLAUDE.md": b"Be brief.\n",
+    }
+    url = repository.path.as_uri()
+    tip = repository.commit(before)
+    assert Brain.adopt(url, tmp_path / "brain").kind == "claude"
+    more = before | {"skills/top/SKILL.md": skill_text("top", "Top.").encode()}
+    tip = repository.commit(more, tip)
+    for changed in (True, False):
+        done = Brain.adopt(url, tmp_path / "brain")
+        assert (done.kind, done.changed, done.conflicts) == ("agentskills", changed, [])
+        assert (tmp_path / "brain/CLAUDE.md").read_text() == "Be brief.\n"
+        with Brain.open(tmp_path / "brain") as brain:
+            assert {"alpha", "top"} <= {skill.slug for skill in brain.skills.list()}
+    repository.commit({path: text for path, text in more.items() if "top" not in path}, tip)
+    Brain.adopt(url, tmp_path / "brain")
+    assert (tmp_path / "brain/CLAUDE.md").exists()
