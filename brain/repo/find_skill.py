@@ -171,7 +171,8 @@ class Skills:
         if len(skill_paths) <= _MAX_SINGLE_LOOKUPS:
             slugs = {path: derive.slug_from_full_path(path) for path in skill_paths}
             return {
-                path: address_group(slug, self.paths_with_slug(slug))[path]
+                # A damaged cache may not know a path; that opens the skill as well.
+                path: address_group(slug, self.paths_with_slug(slug)).get(path, path)
                 for path, slug in slugs.items()
             }
         return derive.address_all(self._list_paths())
