@@ -43,6 +43,10 @@ def make_help_option() -> click.Option:
     )
 
 
+_GLOBAL_OPTIONS = {"-C": 2, "--author": 2, "--json": 1, "--no-color": 1, "--no-pager": 1}
+"""Options of `brain` itself, with the number of words that each takes."""
+
+
 class LazyGroup(click.Group):
     """A group over a table of the registry; `default` is the command for a call without one.
 
@@ -65,6 +69,8 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse `args`; without a command and a default, print the commands as an error."""
+        if self.path:
+            args = self._move_global_options(args)
         if self.default and not ctx.resilient_parsing:
             asks_help = bool(args) and args[0] in HELP_SETTINGS["help_option_names"]
             if (not args or args[0].startswith("-")) and not asks_help:
@@ -75,6 +81,16 @@ class LazyGroup(click.Group):
                 write_stderr(ctx.get_help() + "\n")
             raise click.UsageError("Missing command.", ctx=ctx)
         return super().parse_args(ctx, args)
+
+    def _move_global_options(self, args: list[str]) -> list[str]:
+        """Return `args` with the options of `brain` itself behind the command, if they lead."""
+        at = 0
+        while at < len(args) and args[at] in _GLOBAL_OPTIONS:
+            at += _GLOBAL_OPTIONS[args[at]]
+        is_command = at < len(args) and (
+            args[at] in self.entries or args[at] in ALIASES.get(self.path, ())
+        )
+        return [args[at], *args[:at], *args[at + 1 :]] if at and is_command else args
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands that are not hidden, in the order of the table."""

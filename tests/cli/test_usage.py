@@ -137,6 +137,10 @@ def test_options_of_all_commands_stand_behind_the_command_too(agent, cli, tmp_pa
     assert "ada" in cli("log", "-n", "1", "--no-pager", "-C", str(agent)).out
     assert cli("status", "-C", str(tmp_path / "nothing")).status == 10
     assert cli("status", "-C", "a", "-C", "b").status == 2
+    inside = cli("skill", "-C", str(agent), "--json", "list")
+    assert inside.document == cli("-C", str(agent), "skill", "list", "--json").document
+    assert cli("skill", "--no-color", "-C", str(agent)).out == cli("-C", str(agent), "skill").out
+    assert cli("receipt", "-C", str(agent), "show", "--nonsense").status == 2
 
 
 @pytest.mark.parametrize(
