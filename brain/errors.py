@@ -103,7 +103,7 @@ DAMAGED_STORE_HINT = "run `brain verify`, and restore the folder .brain from a c
 
 
 class DamagedStore(StoreError):
-    """What the store holds is not what was written."""
+    """The store holds other content than was written."""
 
     usual_hint = DAMAGED_STORE_HINT
 
@@ -148,7 +148,7 @@ class ProofError(VerificationFailed):
 
 
 class NotVouched(BrainError):
-    """What was checked is consistent, but nothing that the reader knows vouches for it."""
+    """A file is consistent, but nothing that the reader knows vouches for it."""
 
     code = "not_vouched"
     exit_status = 4

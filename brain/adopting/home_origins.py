@@ -124,7 +124,7 @@ def find_sources(
 ) -> dict[str, set[tuple[str, str]]]:
     """Return the sources, by kind and branch, from which some files came; none but `own`: {}.
 
-    What was edited in a folder after it was published there came from the brain.
+    A file that was edited in a folder after its publication there came from the brain.
     """
     found: dict[str, set[tuple[str, str]]] = {}
     listed = sorted(paths)

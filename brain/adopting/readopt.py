@@ -125,7 +125,7 @@ def restore_published_form(
 ) -> SourceState:
     """Return the state with published files restored to their path and form in the brain.
 
-    What was not published is not at the source, and stays.
+    The source lacks the files that were not published; the brain keeps them.
     """
 
     def restore_files() -> FilesRead:

@@ -379,7 +379,7 @@ def _leave_out_weak_homes(path: Path, found: list[_Found]) -> list[_Found]:
 def _prefer_collection(path: Path, found: list[_Found]) -> list[_Found]:
     """Leave out other programs, if a repository has skills at its top and is no program's home.
 
-    What it has for the programs of those who work on it, such as CLAUDE.md, is not for others.
+    Files such as CLAUDE.md are there for people who work on the repository, not for its users.
     """
     collections = [pair for pair in found if isinstance(pair[0], SkillFolderReader)]
     is_home = any(
