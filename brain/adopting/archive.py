@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import InvalidInput, printable_text
@@ -35,7 +35,8 @@ _MIN_SUSPECT_BYTES = 16 << 20
 """Bytes unpacked from which on the ratio counts."""
 _MAX_LINK_BYTES = 4096
 _SUFFIXES = (".skill", ".zip")
-_ENCRYPTED = 1
+_ENCRYPTED, _UTF8_NAME = 1, 1 << 11  # bits of an entry (APPNOTE 4.4.4)
+_FROM_WINDOWS = 0  # the system that wrote an entry (APPNOTE 4.4.2)
 _DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError)
 
 
@@ -101,16 +102,17 @@ def _check_entries(archive: zipfile.ZipFile, packed_bytes: int) -> dict[str, zip
     found: dict[str, zipfile.ZipInfo] = {}
     spellings: dict[str, str] = {}
     for entry in listed:
-        path = entry.filename.removeprefix("./").removesuffix("/")
+        name = _read_name(entry)
+        path, is_folder = name.removeprefix("./").removesuffix("/"), name.endswith("/")
         parts = path.split("/")
         is_extra = parts[0] == "__MACOSX" or parts[-1].startswith("._")
         if not path or is_extra or any(map(paths.is_vcs_name, parts)):
             continue
         _check_entry(entry, path)
-        for place in () if entry.is_dir() else (path, *paths.folders_above(path)):
+        for place in () if is_folder else (path, *paths.folders_above(path)):
             if spellings.setdefault(paths.fold_name(place), place) != place:
                 raise _bad_archive_error(path, "two names differ only in case")
-        if not entry.is_dir():
+        if not is_folder:
             if path in found:
                 raise _bad_archive_error(path, "the name is there twice")
             found[path] = entry
@@ -120,6 +122,18 @@ def _check_entries(archive: zipfile.ZipFile, packed_bytes: int) -> dict[str, zip
         if _is_link(entry):
             _check_link(path, archive.read(entry), found)
     return found
+
+
+def _read_name(entry: zipfile.ZipInfo) -> str:
+    """Return the name of an entry as it was meant.
+
+    Archivers of Macs write names in UTF-8 and do not say so, PowerShell separates by backslashes.
+    """
+    name = entry.filename
+    if not entry.flag_bits & _UTF8_NAME:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode()
+    return name.replace("\\", "/") if entry.create_system == _FROM_WINDOWS else name
 
 
 def _check_entry(entry: zipfile.ZipInfo, path: str) -> None:

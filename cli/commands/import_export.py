@@ -145,7 +145,7 @@ def _adoption_lines(result: Adopted) -> Iterator[str]:
     if result.brain and result.changed:
         yield f"Snapshot {short_id(result.snapshot)} of the brain in {escape(result.path)}"
     is_news = result.changed or not result.brain or result.conflicts
-    urgent = {SECRET_CODE, UNREADABLE}
+    urgent = {SECRET_CODE, UNREADABLE, "too_large", "case_collision"}
     left_out = [one for one in result.left_out if is_news or one.code in urgent]
     if left_out:
         yield "Left out:"
@@ -296,8 +296,7 @@ def _raise_publish_conflict(result: Published) -> None:
     from brain import Conflict
 
     raise Conflict(
-        f"{pluralize(len(result.conflicts), 'file')} there changed since they were published; "
-        "nothing was written",
+        f"{pluralize(len(result.conflicts), 'file')} there would be lost; nothing was written",
         code="not_ours",
         hint="import them with `brain adopt`, or replace them with --overwrite",
     )
