@@ -18,11 +18,8 @@ from .error_report import (
     LOCKED,
     NO_BRAIN,
     NOT_ADMITTED,
-    NOT_CHECKED,
     NOT_VOUCHED,
     OK,
-    SKILL_FAILED,
-    SKILL_REFUSED,
     USAGE,
     VERIFICATION_FAILED,
 )
@@ -46,10 +43,7 @@ EXIT_MEANINGS = {
     NO_BRAIN: "no brain here",
     LOCKED: "locked by another writer",
     CONFLICT: "conflict: something changed meanwhile, or data would be overwritten",
-    NOT_ADMITTED: "the program of the skill is not admitted",
-    SKILL_REFUSED: "the skill refused its arguments",
-    SKILL_FAILED: "the skill failed",
-    NOT_CHECKED: "not all could be checked",
+    NOT_ADMITTED: "not admitted: rejected, undecided, or not tried yet",
     INTERRUPTED: "interrupted",
 }
 """Exit status to its meaning, the same for all commands."""
@@ -74,11 +68,7 @@ COMMIT_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, LOCKED, CONFLICT)
 
 TRIAL_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT, NOT_ADMITTED)
 """Of a command that tries programs of skills."""
-RECHECK_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, NOT_CHECKED)
-"""Of a command that derives a verdict again."""
-TASK_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_CHECKED)
-"""Of a command that proves tasks."""
-RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED, SKILL_REFUSED, SKILL_FAILED)
+RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED)
 """Of a command that runs one."""
 
 

@@ -17,7 +17,7 @@ from ..chosen_ledger import (
 )
 from ..command import COMMIT_EXITS, VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
-from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
+from ..error_report import CONFLICT, LOCKED, NO_BRAIN, VERIFICATION_FAILED
 from ..options import (
     dry_run_option,
     ledger_option,
@@ -168,7 +168,7 @@ def _batch_lines(result: Batch) -> Iterator[str]:
 @brain_command(
     "status",
     examples=("brain chain status", "brain chain status --ledger sepolia --json"),
-    exits=VERIFY_EXITS,
+    exits=exit_statuses(VERIFICATION_FAILED, NO_BRAIN, CONFLICT),
 )
 @revision_argument
 @ledger_option

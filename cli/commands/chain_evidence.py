@@ -12,7 +12,6 @@ from brain.errors import VerificationFailed
 from ..chosen_ledger import open_anchoring_ledger
 from ..command import (
     CHECK_EXITS,
-    VERIFY_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -20,7 +19,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..error_report import LOCKED, VERIFICATION_FAILED
+from ..error_report import CONFLICT, LOCKED, NO_BRAIN, VERIFICATION_FAILED
 from ..options import evidence_options, ledger_option, output_option, revision_argument
 from ..output import emit, emit_file
 from ..params import CountType, TextType
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
         "brain chain evidence -o evidence.json",
         "brain chain evidence @~2 --path skills/reentrancy/SKILL.md --ledger sepolia -o e.json",
     ),
-    exits=VERIFY_EXITS,
+    exits=exit_statuses(VERIFICATION_FAILED, NO_BRAIN, CONFLICT),
 )
 @revision_argument
 @option(

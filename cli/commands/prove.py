@@ -9,7 +9,7 @@ import click
 
 from brain.errors import NotVouched
 
-from ..command import CHECK_EXITS, WRITE_EXITS, argument, brain_command, flag, option
+from ..command import CHECK_EXITS, OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import no_record_option, output_option, revision_option
 from ..output import emit, emit_file
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         "brain prove skills/ --rev @~3 -o proof.json",
         "brain prove --ancestor 1f0c2a -o proof.json",
     ),
-    exits=WRITE_EXITS,
+    exits=OVERWRITE_EXITS,
 )
 @argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
 @flag("--absent", help="Prove that no file is at PATH.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..command import WRITE_EXITS, brain_command, flag
+from ..command import OVERWRITE_EXITS, brain_command, flag
 from ..context import App
 from ..options import no_record_option, revision_argument, signing_options
 from ..output import emit
@@ -25,7 +25,7 @@ class SignedDocument(NamedTuple):
 @brain_command(
     "sign",
     examples=("brain sign", "brain sign @~1 --key work", "brain sign --all --key work"),
-    exits=WRITE_EXITS,
+    exits=OVERWRITE_EXITS,
 )
 @revision_argument
 @flag("--all", "every", help="Sign REV and its ancestors that lack signatures.")

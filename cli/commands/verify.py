@@ -28,7 +28,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..error_report import NO_BRAIN, NOT_CHECKED, NOT_VOUCHED, VERIFICATION_FAILED, Failure
+from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED, Failure
 from ..options import evidence_options
 from ..output import emit
 from ..params import NonEmptyType, TextType
@@ -59,7 +59,7 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify --ledger all",
         "brain verify proof.json --content SKILL.md --snapshot ID",
     ),
-    exits=exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN, NOT_CHECKED),
+    exits=exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN),
 )
 @argument("file", metavar="[FILE]", required=False, type=NonEmptyType())
 @flag("--deep", help="Read and hash the content of every file again.")

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import brain._schemas
+import click
 import pytest
+from brain_cli.command import BrainCommand
 from brain_cli.invocation import run_cli
 
 from tests.support.brain_templates import copy_brain
@@ -50,12 +52,23 @@ def keys(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cli(capsys):
-    """Run the command line in this process."""
+def cli(capsys, monkeypatch):
+    """Run the command line in this process; a status that the help does not list is a fault."""
+    started: list[BrainCommand] = []
+    parse = BrainCommand.parse_args
+
+    def note_command(self: BrainCommand, context: click.Context, args: list[str]) -> list[str]:
+        started.append(self)
+        return parse(self, context, args)
+
+    monkeypatch.setattr(BrainCommand, "parse_args", note_command)
 
     def call(*arguments: str) -> Outcome:
+        started.clear()
         capsys.readouterr()
         status = run_cli(list(arguments))
+        for command in started:
+            assert status in {*command.exits, 141}, (command.name, status)
         return Outcome(status, *capsys.readouterr())
 
     return call

@@ -23,9 +23,9 @@ def test_a_run_says_by_its_status_what_became_of_it(cli, agent):
     assert "skill.py" in cli("evolve", "attempts", attempt["attempt"]).out
     assert cli(*made, "--check", "check.py", "-d", "Words").status == 0
     assert cli("skill", "run", "words", '{"text": "a b c"}').out == '{"words": 3}\n'
-    assert cli("skill", "run", "words", '{"text": "no"}').status == 14
+    assert cli("skill", "run", "words", '{"text": "no"}').status == 1
     crashed = cli("skill", "run", "words", '{"text": "crash"}')
-    assert crashed.status == 15 and "ValueError: crashed" in crashed.err
+    assert crashed.status == 1 and "ValueError: crashed" in crashed.err
     Path("../logs").mkdir()
     allowed = cli("evolve", "allow", "words", "--read", "../logs", "--host", "Api.Example.org")
     assert "may reach api.example.org" in allowed.out
@@ -170,6 +170,6 @@ def test_the_check_of_a_tool_judges_one_live_call_in_ten(cli, agent):
     texts = [f"a  b{n}" for n in range(40)]
     failed = [cli("skill", "run", "words", json.dumps({"text": text})) for text in texts]
     refused = [one for one in failed if "its own check refuses the output" in one.err]
-    assert 1 <= len(refused) <= 12 and {one.status for one in refused} == {15}
+    assert 1 <= len(refused) <= 12 and {one.status for one in refused} == {1}
     stats = cli("evolve", "stats", "--json").document
     assert str(len(refused)) in json.dumps(stats)

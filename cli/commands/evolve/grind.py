@@ -16,7 +16,7 @@ from brain.errors import InvalidInput
 
 from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
 from ...context import App
-from ...error_report import NOT_CHECKED, Failure
+from ...error_report import Failure
 from ...output import emit
 from ...params import CostType, CountType, PathType, SecondsType
 from ...render.human_format import pluralize
@@ -199,7 +199,7 @@ def evolve_grind_command(
         write_output_file(page, render_report(found).encode())
         app.print_note(escape(f"The page is {page}"))
     if found["result"] == "budget":
-        raise Failure("budget_spent", found["reason"], "the same command goes on", NOT_CHECKED)
+        raise Failure("budget_spent", found["reason"], "the same command goes on")
 
 
 def _open_meter(app: App, max_tokens: int | None, max_cost: int | None) -> Callable[[Model], Model]:

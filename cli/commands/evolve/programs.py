@@ -29,7 +29,7 @@ from ...command import (
     repeated_option,
 )
 from ...context import App
-from ...error_report import NOT_ADMITTED, SKILL_FAILED, SKILL_REFUSED, Failure
+from ...error_report import NOT_ADMITTED, Failure
 from ...options import message_option
 from ...output import emit
 from ...params import SlugType
@@ -481,5 +481,4 @@ def skill_run_command(app: App, slug: str, payload: str) -> None:
         raise Failure(
             "skill_refused" if run.refused else "skill_failed",
             f"{slug} {'refused these arguments' if run.refused else 'failed'}: {run.error}",
-            status=SKILL_REFUSED if run.refused else SKILL_FAILED,
         )

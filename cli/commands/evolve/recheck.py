@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...command import RECHECK_EXITS, argument, brain_command, flag
+from ...command import VERIFY_EXITS, argument, brain_command, flag
 from ...context import App
-from ...error_report import NOT_CHECKED, VERIFICATION_FAILED, Failure
+from ...error_report import VERIFICATION_FAILED, Failure
 from ...output import emit
 from ...params import NonEmptyType
 from ...render.human_format import align_columns, pluralize, short_id
@@ -26,7 +26,7 @@ _E_NAMES = {"e_value_milli": "E", "e_of_runs_milli": "E of the runs"}
         "brain evolve recheck @~2 --run",
         "brain evolve recheck count-words/1f00c2d4",
     ),
-    exits=RECHECK_EXITS,
+    exits=VERIFY_EXITS,
 )
 @argument("target", metavar="SKILL|REV|ATTEMPT|VERDICT", type=NonEmptyType())
 @flag("--run", help="Run the programs of the cases again too.")
@@ -35,8 +35,8 @@ def evolve_recheck_command(app: App, target: str, run: bool) -> None:
 
     Of a skill it is the last decision of the gate. Each output that the verdict names is
     compared with its case once more, and the decision is made again from the outcomes.
-    Checks in Python, and programs with --run, run in the sandbox. The status is 3 if
-    anything differs, and 16 if not all could be checked, such as a case that was redacted.
+    Checks in Python, and programs with --run, run in the sandbox. The exit status is 3 if
+    anything differs, and 1 if not all could be checked, such as a case that was redacted.
     """
     recheck_decision(app, target, run=run)
 
@@ -57,7 +57,6 @@ def recheck_decision(app: App, target: str, *, run: bool) -> None:
             "not_checked",
             f"{pluralize(len(found.unknown), 'part')} of the verdict could not be checked",
             "what is listed as unknown counts as the verdict says",
-            NOT_CHECKED,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from brain import evolve
 from brain.errors import ModelError
 
-from ...command import WRITE_EXITS, argument, brain_command, flag
+from ...command import OVERWRITE_EXITS, argument, brain_command, flag
 from ...context import App
 from ...output import emit
 from ...params import NonEmptyType
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         "brain evolve synthesize @~3 --dry-run",
         "brain evolve synthesize ~/.claude/projects/vault/session.jsonl",
     ),
-    exits=WRITE_EXITS,
+    exits=OVERWRITE_EXITS,
 )
 @argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
 @flag("--anyway", help="Ask the model even if the run was not hard.")

@@ -13,7 +13,7 @@ import click
 from brain.errors import BrainError, InvalidInput, printable_text
 
 from ...command import (
-    TASK_EXITS,
+    BASIC_EXITS,
     WRITE_EXITS,
     argument,
     brain_command,
@@ -23,7 +23,7 @@ from ...command import (
     repeated_option,
 )
 from ...context import App
-from ...error_report import NOT_CHECKED, VERIFICATION_FAILED, Failure
+from ...error_report import FAILURE, VERIFICATION_FAILED, Failure
 from ...output import emit, emit_line
 from ...params import PathType, SecondsType, SlugType
 from ...render.human_format import align_columns, pluralize
@@ -97,7 +97,7 @@ def _list_lines(tasks: Sequence[Task], broken: Sequence[BrokenTask]) -> Iterator
 @brain_command(
     "check",
     examples=("brain evolve task check tasks/*", "brain evolve task check evals --seconds 120"),
-    exits=TASK_EXITS,
+    exits=exit_statuses(VERIFICATION_FAILED),
     json_help="Print one JSON document per line for each task.",
 )
 @argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
@@ -106,8 +106,9 @@ def evolve_task_check_command(app: App, folders: tuple[str, ...], seconds: float
     """Prove tasks: their oracle scores 1, and an empty solution 0.
 
     Each runs in the sandbox without a network, from its Dockerfile as far as that can be read
-    without Docker; wheels are installed beforehand, by uv or pip, into your cache folder. Status
-    3 if a task is wrong or cannot be read, 16 if one cannot run or be proven here; both say why.
+    without Docker; wheels are installed beforehand, by uv or pip, into your cache folder. The
+    exit status is 3 if a task is wrong or cannot be read, and 1 if one cannot run or be proven
+    here; each line says why.
     """
     from brain.sandbox.find_sandbox import find_sandbox
     from brain.solving.check import TaskCheck, check_task
@@ -126,7 +127,7 @@ def evolve_task_check_command(app: App, folders: tuple[str, ...], seconds: float
     proven, wrong = results.count("proven"), results.count("wrong")
     app.print_note(f"{proven} of {pluralize(len(results), 'task')} proven, {wrong} wrong")
     if wrong or proven < len(results):
-        status = VERIFICATION_FAILED if wrong else NOT_CHECKED
+        status = VERIFICATION_FAILED if wrong else FAILURE
         raise Failure("not_proven", "", status=status, quiet=True)
 
 
@@ -182,7 +183,7 @@ def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> No
         "brain evolve task run evals --solver 'claude -p --output-format json'"
         " --unsandboxed-solver --pass-env ANTHROPIC_API_KEY",
     ),
-    exits=exit_statuses(NOT_CHECKED),
+    exits=BASIC_EXITS,
     json_help="Print one JSON document per line for each task.",
 )
 @argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
@@ -247,7 +248,7 @@ def evolve_task_run_command(
     if judge is not None and bill.requests:
         app.print_note(f"To judge: {cost_line(judge.name, *bill.total)}")
     if unscored:
-        raise Failure("not_scored", "", status=NOT_CHECKED, quiet=True)
+        raise Failure("not_scored", "", quiet=True)
 
 
 def _run_row(name: str, solver: str, run: TaskRun | None, why: str) -> dict[str, Any]:
