@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -157,27 +158,45 @@ class LazyGroup(click.Group):
         ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands under their headings from the table, without an import."""
-        longest = max(map(len, self.entries))
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help on one screen: the commands by headings, then the options."""
+        usage = " ".join(self.collect_usage_pieces(ctx))
+        lines = [f"Usage: {ctx.command_path} {usage}", *(self.help or "").strip().split("\n"), ""]
+        longest = max(map(len, self.list_commands(ctx)))
         for heading, part in self.table.items():
+            lines.append(f"{heading}:")
             rows = [
-                (name.ljust(longest), summary)
+                f"  {name:{longest}} {summary.rstrip('.')}"
                 for name, (_, summary) in part.items()
                 if self._is_listed(name)
             ]
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+            lines.extend(_pair(rows, formatter.width))
+        options = [option.get_help_record(ctx) for option in self.params]
+        if any(options):
+            lines += ["", "Options, before or after a command; --help explains each command:"]
+            lines += [f"  {names:13} {text}" for names, text in filter(None, options)]
+        if self.epilog:
+            lines += ["", self.epilog]
+        formatter.write("\n".join(lines) + "\n")
+
+
+def _pair(rows: list[str], width: int) -> list[str]:
+    """Return many short rows as two columns, if they fit."""
+    half = width // 2 + 2
+    if len(rows) < 4 or max(map(len, rows)) >= half:
+        return rows
+    left, right = rows[: (len(rows) + 1) // 2], rows[(len(rows) + 1) // 2 :]
+    return [f"{a:{half}}{b[2:]}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]
 
 
 def _build_group(path: str, summary: str) -> LazyGroup:
     default = DEFAULT_COMMANDS.get(path, "")
-    runs_default = f"'brain {path}' runs 'brain {path} {default}'. " if default else ""
+    runs_default = f"Without a command: 'brain {path} {default}'.\n" if default else ""
     return LazyGroup(
         path.rpartition(" ")[2],
         GROUP_COMMANDS[path],
         path=path,
         default=default,
         help=f"{summary}\n\n{GROUP_DESCRIPTIONS.get(path, '')}",
-        epilog=f"{runs_default}See 'brain {path} COMMAND --help'.",
+        epilog=f"{runs_default}Each is explained by 'brain {path} COMMAND --help'.",
     )

@@ -11,74 +11,64 @@ CommandTable = dict[str, dict[str, tuple[str, str]]]
 """Heading to name to module and summary, in the order of the help; a group has no module."""
 
 ROOT_COMMANDS: CommandTable = {
-    "Record": {
+    "Start": {
         "init": ("record", "Turn a folder into a brain."),
-        "status": ("record", "Show what changed, and what waits for you."),
+        "status": ("record", "Show what changed and waits."),
         "snapshot": ("record", "Record the folder as it is."),
-        "watch": ("record", "Record changes as they happen."),
-        "skill": ("", "Write, read and check skills."),
-        "memory": ("", "Show and change what the agent remembers."),
+        "watch": ("record", "Record changes as they come."),
+        "undo": ("undo", "Undo the last operation."),
+        "redo": ("undo", "Redo what was undone last."),
+        "restore": ("undo", "Bring back files or a skill."),
     },
-    "Import and export": {
-        "adopt": ("import_export", "Import the skills and memory of another program."),
-        "publish": ("import_export", "Export skills to the folder of another program."),
-    },
-    "History": {
-        "log": ("history", "List snapshots, newest first."),
-        "show": ("history", "Show one snapshot."),
-        "diff": ("history", "Show the differences between two states."),
-        "grep": ("grep", "Search the skills and other text files of a snapshot."),
-        "blame": ("trace", "Show which snapshot wrote each line of a skill."),
-        "why": ("trace", "Show the work behind each version of a skill."),
-        "receipt": ("", "Show and verify records of what agents did."),
-        "ancestry": ("verify", "Check whether a snapshot descends from another."),
-        "verify": ("verify", "Verify the lineage back to its first snapshot, or a file."),
-    },
-    "Prove": {
-        "prove": ("prove", "Write a proof of what is in the brain."),
-        "check-proof": ("prove", "Verify a proof without access to the brain."),
-    },
-    "Sign": {
-        "key": ("", "Manage your keys and the keys this brain trusts."),
-        "sign": ("sign", "Sign a snapshot with one of your keys."),
-    },
-    "Commit to a ledger": {
-        "chain": ("", "Commit snapshots to a ledger."),
-        "config": ("", "Configure ledgers, signing, the model and the embedder."),
-    },
-    "Branch and merge": {
-        "branch": ("branch", "List, create or delete branches."),
-        "tag": ("tag", "Name a snapshot for good, or list the tags."),
-        "switch": ("branch", "Switch to another branch."),
-        "merge": ("branch", "Merge the work of another branch into this one."),
-        "proposal": ("", "List, show, accept or reject proposals of agents."),
-        "fork": ("branch", "Create a new brain from a snapshot of this one."),
-        "resolve": ("branch", "Resolve or list the conflicts of a merge."),
-    },
-    "Undo": {
-        "restore": ("undo", "Restore files from a snapshot."),
-        "undo": ("undo", "Undo the last operation, and say what it was."),
-        "redo": ("undo", "Redo what was undone last, and say what it was."),
+    "Look": {
+        "log": ("history", "List snapshots or versions."),
+        "show": ("history", "Show a snapshot or a run."),
+        "diff": ("history", "Compare two states."),
+        "grep": ("grep", "Search skills and texts."),
+        "blame": ("trace", "Show who wrote each line."),
+        "why": ("trace", "Show the work behind skills."),
         "op": ("", "Show the operation log."),
+        "receipt": ("", "Show and verify records of runs."),
+        "ancestry": ("verify", "Check the descent of a snapshot."),
     },
-    "Remove": {
-        "secrets": ("forget", "Find keys, tokens and passwords in recorded files."),
-        "redact": ("forget", "Destroy the content of a file for good."),
-        "gc": ("forget", "Remove unreachable objects and free their space."),
-    },
-    "Serve an agent": {
-        "index": ("prompt", "Print the Level-0 index: one line per skill."),
+    "Skills": {
+        "skill": ("", "Write, read, check skills."),
+        "memory": ("", "Show and change the memory."),
+        "index": ("prompt", "Print one line per skill."),
         "prompt": ("prompt", "Print the system prompt."),
-        "tools": ("", "List the tools for models, or call one."),
-        "mcp": ("", "Serve this brain to agents (MCP), or set up a client."),
     },
-    "Learn": {
-        "evolve": ("", "Make skills from runs and code, and watch them in use."),
+    "Agents": {
+        "mcp": ("", "Serve and connect agents."),
+        "tools": ("", "List and call agents' tools."),
+        "proposal": ("", "Review what agents propose."),
+        "evolve": ("", "Learn from runs and tasks."),
     },
-    "Help": {
-        "demo": ("demo", "Run every main feature on an example."),
-        "doctor": ("support", "Check this brain and this machine for problems."),
-        "completion": ("support", "Print a completion script for a shell."),
+    "Share": {
+        "adopt": ("import_export", "Import from other programs."),
+        "publish": ("import_export", "Export to other programs."),
+        "branch": ("branch", "List and create branches."),
+        "switch": ("branch", "Switch to another branch."),
+        "merge": ("branch", "Merge another branch."),
+        "resolve": ("branch", "Resolve merge conflicts."),
+        "tag": ("tag", "Name a snapshot for good."),
+        "fork": ("branch", "Start a brain from this one."),
+    },
+    "Trust": {
+        "verify": ("verify", "Verify the brain or a file."),
+        "prove": ("prove", "Write a proof for others."),
+        "check-proof": ("prove", "Verify a proof without access to the brain."),
+        "sign": ("sign", "Sign snapshots."),
+        "key": ("", "Manage own and trusted keys."),
+        "chain": ("", "Commit to a ledger."),
+    },
+    "Keep": {
+        "config": ("", "Show or change the settings."),
+        "doctor": ("support", "Check for problems."),
+        "secrets": ("forget", "Find keys and passwords."),
+        "redact": ("forget", "Destroy a file for good."),
+        "gc": ("forget", "Free unused space."),
+        "demo": ("demo", "Run every main feature."),
+        "completion": ("support", "Complete words in a shell."),
     },
 }
 
@@ -374,8 +364,8 @@ ALIAS_NOTES = {
 
 GROUP_DESCRIPTIONS = {
     "mcp": (
-        "Claude Code, Codex, Cursor, VS Code, Hermes and others use MCP, the Model Context\n"
-        "Protocol, to call tools and read resources."
+        "Claude Code, Codex, Cursor, VS Code, Hermes and others use MCP, the Model\n"
+        "Context Protocol, to call tools and read resources."
     ),
 }
 """Group to the second paragraph of its help."""

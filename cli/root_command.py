@@ -44,7 +44,6 @@ root_group = LazyGroup(
     ROOT_COMMANDS,
     help="Version control for the brain of an AI agent: its skills, memory and prompts.",
     invoke_without_command=True,
-    epilog="See 'brain COMMAND --help' for details and examples.",
     callback=_start,
     params=[
         OnceOption(
@@ -68,7 +67,7 @@ root_group = LazyGroup(
             ["--author"],
             type=TextType(),
             metavar="NAME",
-            help="Record NAME as the author (default: the login name).  [env: BRAIN_AUTHOR]",
+            help="The author to record (default: login name).  [env: BRAIN_AUTHOR]",
         ),
         click.Option(
             ["--version"],

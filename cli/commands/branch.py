@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @revision_argument
 @flag("--delete", help="Delete NAME, if another branch contains its snapshots.")
 def branch_command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
-    """List, create or delete branches.
+    """List and create branches.
 
     A new branch points to REV, by default to the head; `brain switch` switches to it.
     """
@@ -96,7 +96,7 @@ def switch_command(app: App, name: str, new: bool) -> None:
 def merge_command(
     app: App, rev: str | None, choice: str | None, message: str | None, step: str | None
 ) -> None:
-    """Merge the work of another branch into this one.
+    """Merge another branch.
 
     Changes of different files never conflict. A skill that both sides changed is merged
     by front matter and body, and its version is higher than both; memory keeps what
@@ -163,7 +163,7 @@ class ResolveDocument(NamedTuple):
     "--edited", "choice", flag_value="content", help="Take the edited file from .brain/conflicts."
 )
 def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> None:
-    """Resolve or list the conflicts of a merge.
+    """Resolve merge conflicts.
 
     A conflicting text is written with markers to .brain/conflicts, where no agent reads
     it: edit it there and pass --edited. `brain merge --continue` finishes the merge.
@@ -193,7 +193,7 @@ def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
 @argument("directory", metavar="DIR", type=TextType("bad_path"))
 @revision_option("The snapshot to start from.")
 def fork_command(app: App, directory: str, rev: str | None) -> None:
-    """Create a new brain from a snapshot of this one.
+    """Start a brain from this one.
 
     DIR is a new or empty folder. The first snapshot of the fork names its origin, and
     the lineage of the origin is copied, so `brain ancestry` proves in the fork alone

@@ -22,7 +22,7 @@ MAX_SHOWN_LINES = 32
 
 @brain_command("demo", examples=("brain demo",), exits=BASIC_EXITS)
 def demo_command(app: App) -> None:
-    """Run every main feature on an example.
+    """Run every main feature.
 
     Copies the brain of a smart-contract auditor to a temporary folder and runs real
     commands there. Status 0 means that every step did what its title says.

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 @option("--rev", type=NonEmptyType("bad_revision"), metavar="REV", help="A revision.  [default: @]")
 @flag("--history", help="Scan the whole history.")
 def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) -> None:
-    """Find keys, tokens and passwords in recorded files.
+    """Find keys and passwords.
 
-    PATH is a file or folder of the brain. Findings end with exit status 1. Each is
+    And tokens, in recorded files. PATH is a file or folder of the brain. Findings end with exit status 1. Each is
     reported with its place, rule, grade and id, and with its line, in which the secret is
     masked. A finding is certain if it has the format of a key, and doubtful if there is
     only a keyword, or a value that looks random. `brain redact` destroys a file that contains a
@@ -86,9 +86,9 @@ def _secret_line(leak: RecordedSecret, history: bool) -> str:
 def redact_command(
     app: App, path: str, reason: str, rev: str | None, history: bool, yes: bool
 ) -> None:
-    """Destroy the content of a file for good.
+    """Destroy a file for good.
 
-    Its id stays in the lineage, which still verifies and records the author, time and
+    The id of its content stays in the lineage, which still verifies and records the author, time and
     reason of the redaction. Files of the head with this content are removed. A redaction
     cannot be undone, and the same content cannot be recorded again. At a terminal it asks
     first; elsewhere it needs --yes.
@@ -130,9 +130,9 @@ def _redaction_lines(result: Redacted) -> Iterator[str]:
     help="Keep the snapshots that operations of the last DAYS used.  [default: 30]",
 )
 def gc_command(app: App, grace: int | None) -> None:
-    """Remove unreachable objects and free their space.
+    """Free unused space.
 
-    Keeps the objects that branches, operations of the last days and an unfinished merge
+    Removes unreachable objects. Keeps the objects that branches, operations of the last days and an unfinished merge
     reach. Nothing is removed from a damaged store.
     """
     with ProgressBar(app) as bar:

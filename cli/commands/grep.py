@@ -43,7 +43,7 @@ def grep_command(
     ignore_case: bool,
     fixed: bool,
 ) -> None:
-    """Search the skills and other text files of a snapshot.
+    """Search skills and texts.
 
     PATTERN is a regular expression of Python, searched line by line. PATH is a file or
     folder, relative to the current folder (default: all). Binary files are passed over. A

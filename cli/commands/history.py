@@ -79,9 +79,9 @@ def log_command(
     stat: bool,
     patch: bool,
 ) -> None:
-    """List snapshots, newest first.
+    """List snapshots or versions.
 
-    REV is the snapshot to start from (default: @, the head), or a range A..B: B and its
+    Newest first. REV is the snapshot to start from (default: @, the head), or a range A..B: B and its
     ancestors without those of A. A SKILL, or SKILL@VERSION, shows what changed it. With PATH,
     only snapshots that changed these files or folders, which are relative to the current
     folder. Signers are named as the trust file of the head names them; `brain verify` says
@@ -172,7 +172,7 @@ def _log_line(info: SnapshotInfo, names: SignerNames, columns: int, indent: int 
 @patch_option
 @paged
 def show_command(app: App, rev: str | None, stat: bool, patch: bool) -> None:
-    """Show one snapshot.
+    """Show a snapshot or a run.
 
     REV is an id or a unique part of its beginning, a branch, a tag, @ (the head, the
     default) or @~N; SKILL@VERSION is the snapshot that made that version, SKILL the last one
@@ -247,7 +247,7 @@ _PATH_CHANGE_COLORS = {"A": "green", "D": "red"}
 @patch_option
 @paged
 def diff_command(app: App, terms: tuple[str, ...], stat: bool, patch: bool) -> None:
-    """Show the differences between two states.
+    """Compare two states.
 
     Without arguments: the head against the folder. With FROM alone: that snapshot
     against the folder; FROM..TO is FROM and TO. SKILL@VERSION is the snapshot that made that

@@ -61,9 +61,9 @@ def adopt_command(
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
-    """Import the skills and memory of another program.
+    """Import from other programs.
 
-    Without INTO, PATH itself becomes a brain, and program and brain share the files;
+    Takes skills, memory and prompts. Without INTO, PATH itself becomes a brain, and program and brain share the files;
     but inside a brain, or with -C, INTO is that brain. With INTO, the files are copied to
     a separate brain, new or existing; adopting again merges what changed in PATH since.
 
@@ -234,7 +234,7 @@ def publish_command(
     dry_run: bool,
     allow: tuple[str, ...],
 ) -> None:
-    """Export skills to the folder of another program.
+    """Export to other programs.
 
     DIR is a project or the home of the program, or a folder of skills. Memory and
     prompts are exported too if the program has a place for them. The metadata of a copy

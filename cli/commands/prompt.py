@@ -41,9 +41,9 @@ def index_command(
     top: int | None,
     by: str | None,
 ) -> None:
-    """Print the Level-0 index: one line per skill.
+    """Print one line per skill.
 
-    Bodies are never included, nor skills that only their user may start: those with
+    This is the Level-0 index. Bodies are never included, nor skills that only their user may start: those with
     disable-model-invocation: true. A token is estimated as 4 bytes. If
     --budget is too small, descriptions are cut, then only names are listed by category,
     then skills are left out and the last line has their number. Each author gets a share

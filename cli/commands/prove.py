@@ -53,7 +53,7 @@ def prove_command(
     rev: str | None,
     output: str | None,
 ) -> None:
-    """Write a proof of what is in the brain.
+    """Write a proof for others.
 
     The proof is one file that `brain verify FILE` verifies without the brain. A PATH that
     ends with / is a top-level folder, proven as a whole (./ means the files at the top).

@@ -113,7 +113,7 @@ def _warn_outer_brain(app: App, path: Path) -> None:
 @brain_command("status", examples=("brain status", "brain -C my-agent status --json"))
 @flag("--strict", help="Fail if a file is left out, such as one that cannot be read.")
 def status_command(app: App, strict: bool) -> None:
-    """Show what changed, and what waits for you.
+    """Show what changed and waits.
 
     A is added, M modified, D removed. Proposals, provisional changes of skills, missing
     signatures of the head and an unfinished merge follow, each with its command. A file
@@ -247,7 +247,7 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
 def watch_command(
     app: App, debounce: float | None, max_wait: float | None, transcripts: tuple[str, ...]
 ) -> None:
-    """Record changes as they happen.
+    """Record changes as they come.
 
     First records what changed since the last snapshot. Then makes a snapshot whenever a
     program changes files; its message lists the changes. Ctrl-C or SIGTERM records

@@ -34,9 +34,9 @@ class SignedDocument(NamedTuple):
 def sign_command(
     app: App, rev: str | None, every: bool, own: str | None, passphrase_file: str | None
 ) -> None:
-    """Sign a snapshot with one of your keys.
+    """Sign snapshots.
 
-    REV is by default the head. --all signs every snapshot of the lineage that has fewer
+    With one of your keys. REV is by default the head. --all signs every snapshot of the lineage that has fewer
     signatures than the trust file requires, if your key may sign it; review 'brain log'
     first. With BRAIN_SIGN_KEY or 'brain config sign', every new snapshot is signed when
     it is recorded.

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     "--repair", help="First discard pending files that cannot be written, and clear a wrong cache."
 )
 def doctor_command(app: App, repair: bool) -> None:
-    """Check this brain and this machine for problems.
+    """Check for problems.
 
-    Changes nothing without --repair. Failed checks print a hint.
+    Of this brain and this machine. Changes nothing without --repair. Failed checks print a hint.
     """
     repaired = app.brain.repair() if repair else []
     checks = app.brain.doctor()
@@ -72,9 +72,9 @@ def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
 )
 @argument("shell", type=click.Choice(SHELLS))
 def completion_command(app: App, shell: str) -> None:
-    """Print a completion script for a shell.
+    """Complete words in a shell.
 
-    Completes commands, options, and skills and branches of the brain.
+    Prints a script for it, which completes commands, options, and skills and branches of the brain.
     """
     text = completion_script(shell)
     emit(app, {"shell": shell, "script": text}, [text.rstrip("\n")])

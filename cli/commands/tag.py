@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 @flag("--list", "list_", help="List the tags (default without NAME).")
 @flag("--delete", help="Delete the tag NAME; its snapshot stays.")
 def tag_command(app: App, name: str | None, rev: str | None, list_: bool, delete: bool) -> None:
-    """Name a snapshot for good, or list the tags.
+    """Name a snapshot for good.
 
-    A tag never moves and keeps its snapshot from 'brain gc'. It is a revision wherever one is
+    Without NAME, lists the tags.     A tag never moves and keeps its snapshot from 'brain gc'. It is a revision wherever one is
     taken. REV is the snapshot to name (default: @, the head). Where new snapshots are signed,
     so is the one that a tag names. 'brain undo' reverses it.
     """

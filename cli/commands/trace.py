@@ -41,9 +41,9 @@ class BlameDocument(NamedTuple):
 @revision_option("The snapshot to look at.")
 @paged
 def blame_command(app: App, slug: str, rev: str | None) -> None:
-    """Show which snapshot wrote each line of a skill.
+    """Show who wrote each line.
 
-    Follows lines through merges and renames. The JSON also has the receipt of the work
+    Of a skill, with the snapshot that did. Follows lines through merges and renames. The JSON also has the receipt of the work
     that wrote a line, if there is one.
     """
     rows = app.brain.history.blame(slug, rev or "@")
@@ -77,7 +77,7 @@ _MISSING_RECEIPT_REASONS = {
 @argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
 @flag("--cases", help="List the cases of each verdict.")
 def why_command(app: App, slug: str, cases: bool) -> None:
-    """Show the work behind each version of a skill.
+    """Show the work behind skills.
 
     For each version, newest first: the task, the agent and its model, the steps, the
     tools used, the skills loaded, and the outcome of the run. For a skill that runs,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @argument("rev", metavar="[REV]", type=NonEmptyType())
 @argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
-    """Restore files from a snapshot.
+    """Bring back files or a skill.
 
     SKILL@VERSION restores the files of a skill as they were in that version; SKILL, and PATH
     without REV, are files of the head. PATH is a file or folder, relative to the current
@@ -49,9 +49,9 @@ def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
 
 @brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
 def undo_command(app: App) -> None:
-    """Undo the last operation, and say what it was.
+    """Undo the last operation.
 
-    The folder, the branch and its head return to their previous state; the undo of a switch
+    Says what it was. The folder, the branch and its head return to their previous state; the undo of a switch
     goes back to the branch before it. 'brain redo' reverses it. Operations on other
     branches stay.
     """
@@ -61,9 +61,9 @@ def undo_command(app: App) -> None:
 
 @brain_command("redo", examples=("brain redo",), exits=OVERWRITE_EXITS)
 def redo_command(app: App) -> None:
-    """Redo what was undone last, and say what it was.
+    """Redo what was undone last.
 
-    Works until the next operation is recorded.
+    Says what it was. Works until the next operation is recorded.
     """
     result = app.brain.redo()
     emit(app, result, _undone_lines("Redid", result))

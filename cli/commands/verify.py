@@ -84,9 +84,9 @@ _SIGNATURE_CODES |= {"forged_author"}
 @evidence_options
 @flag("--run", help="Run the programs of the cases of a verdict again.")
 def verify_command(app: App, file: str | None, **options: Any) -> None:
-    """Verify the lineage back to its first snapshot, or a file.
+    """Verify the brain or a file.
 
-    Verifies that objects hash to their ids, trees are canonical, all parents lead to one
+    Verifies the lineage back to its first snapshot: that objects hash to their ids, trees are canonical, all parents lead to one
     genesis, versions only increase, and, if there is a trust file, that trusted keys
     signed each snapshot. The root keys that are pinned for this brain ('brain key
     roots') are required too. Any error ends with exit status 3; warnings and notes do
@@ -282,7 +282,7 @@ def _verification_lines(found: Verified) -> Iterator[str]:
 @argument("old", metavar="ANCESTOR", type=NonEmptyType())
 @argument("new", metavar="[REV]", required=False, type=NonEmptyType())
 def ancestry_command(app: App, old: str, new: str | None) -> None:
-    """Check whether a snapshot descends from another.
+    """Check the descent of a snapshot.
 
     Prints the path from REV, by default the head, to ANCESTOR, also across forks. Each
     snapshot names the next one as its parent, jump, or origin of the fork. Ends with exit

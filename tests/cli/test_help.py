@@ -91,6 +91,16 @@ def test_help_prints_in_every_encoding(path, cli):
     assert cli(*path, "-h").out.isascii()
 
 
+@pytest.mark.parametrize("path", [(), *(path for path in ALL if path not in LEAVES)], ids=" ".join)
+def test_the_help_of_a_group_is_one_screen(path, cli):
+    lines = cli(*path, "--help").out.splitlines()
+    assert len(lines) <= 48 and max(map(len, lines)) <= 80
+    group = find(path)
+    assert isinstance(group, LazyGroup)
+    for option in group.params:
+        assert f"  {option.opts[0]}" in "\n".join(lines)
+
+
 def test_the_reference_in_docs_is_what_the_commands_say(project):
     assert (project / "docs/cli.md").read_text("utf-8") == render_reference(), "run `make docs`"
 
@@ -332,7 +342,7 @@ def test_an_unknown_shell_is_a_usage_error(cli):
 def test_bash_is_answered_with_the_commands_that_begin_so(process):
     asked = environment(_BRAIN_COMPLETE="bash_complete", COMP_WORDS="brain s", COMP_CWORD="1")
     told = process(env=asked)
-    words = "status snapshot skill show sign switch secrets".split()
+    words = "status snapshot show skill switch sign secrets".split()
     assert told.out.split() == [f"plain,{word}" for word in words]
 
 
