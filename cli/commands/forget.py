@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) -> None:
     """Find keys and passwords.
 
-    And tokens, in recorded files. PATH is a file or folder of the brain. Findings end with exit status 1. Each is
-    reported with its place, rule, grade and id, and with its line, in which the secret is
-    masked. A finding is certain if it has the format of a key, and doubtful if there is
-    only a keyword, or a value that looks random. `brain redact` destroys a file that contains a
-    secret. Accept a false positive by its id in manifest.yaml:
+    And tokens, in recorded files. PATH is a file or folder of the brain. Findings end with exit
+    status 1. Each is reported with its place, rule, grade and id, and with its line, in which
+    the secret is masked. A finding is certain if it has the format of a key, and doubtful if
+    there is only a keyword, or a value that looks random. `brain redact` destroys a file that
+    contains a secret. Accept a false positive by its id in manifest.yaml:
 
     \b
         secrets:
@@ -88,10 +88,10 @@ def redact_command(
 ) -> None:
     """Destroy a file for good.
 
-    The id of its content stays in the lineage, which still verifies and records the author, time and
-    reason of the redaction. Files of the head with this content are removed. A redaction
-    cannot be undone, and the same content cannot be recorded again. At a terminal it asks
-    first; elsewhere it needs --yes.
+    The id of its content stays in the lineage, which still verifies and records the author,
+    time and reason of the redaction. Files of the head with this content are removed. A
+    redaction cannot be undone, and the same content cannot be recorded again. At a terminal it
+    asks first; elsewhere it needs --yes.
     """
     if history and rev is not None:
         raise click.UsageError("--history and --rev cannot be combined.")
@@ -132,8 +132,8 @@ def _redaction_lines(result: Redacted) -> Iterator[str]:
 def gc_command(app: App, grace: int | None) -> None:
     """Free unused space.
 
-    Removes unreachable objects. Keeps the objects that branches, operations of the last days and an unfinished merge
-    reach. Nothing is removed from a damaged store.
+    Removes unreachable objects. Keeps the objects that branches, operations of the last days
+    and an unfinished merge reach. Nothing is removed from a damaged store.
     """
     with ProgressBar(app) as bar:
         result = app.brain.gc(30 if grace is None else grace, progress=bar)

@@ -81,9 +81,9 @@ def log_command(
 ) -> None:
     """List snapshots or versions.
 
-    Newest first. REV is the snapshot to start from (default: @, the head), or a range A..B: B and its
-    ancestors without those of A. A SKILL, or SKILL@VERSION, shows what changed it. With PATH,
-    only snapshots that changed these files or folders, which are relative to the current
+    Newest first. REV is the snapshot to start from (default: @, the head), or a range A..B: B
+    and its ancestors without those of A. A SKILL, or SKILL@VERSION, shows what changed it. With
+    PATH, only snapshots that changed these files or folders, which are relative to the current
     folder. Signers are named as the trust file of the head names them; `brain verify` says
     whether they may sign.
     """

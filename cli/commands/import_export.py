@@ -63,9 +63,10 @@ def adopt_command(
 ) -> None:
     """Import from other programs.
 
-    Takes skills, memory and prompts. Without INTO, PATH itself becomes a brain, and program and brain share the files;
-    but inside a brain, or with -C, INTO is that brain. With INTO, the files are copied to
-    a separate brain, new or existing; adopting again merges what changed in PATH since.
+    Takes skills, memory and prompts. Without INTO, PATH itself becomes a brain, and program and
+    brain share the files; but inside a brain, or with -C, INTO is that brain. With INTO, the
+    files are copied to a separate brain, new or existing; adopting again merges what changed in
+    PATH since.
 
     Supports Hermes, OpenClaw, Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Copilot,
     Cursor, Cline, Zed, Windsurf, Goose and Continue (homes, projects, workspaces), agents of

@@ -43,13 +43,13 @@ def index_command(
 ) -> None:
     """Print one line per skill.
 
-    This is the Level-0 index. Bodies are never included, nor skills that only their user may start: those with
-    disable-model-invocation: true. A token is estimated as 4 bytes. If
-    --budget is too small, descriptions are cut, then only names are listed by category,
-    then skills are left out and the last line has their number. Each author gets a share
-    of the budget. --task selects the skills whose names and descriptions fit best; if
-    the embedder fails, words are compared, except with --by embedding. --json names the
-    skills that are only provisional, if there are any.
+    This is the Level-0 index. Bodies are never included, nor skills that only their user may
+    start: those with disable-model-invocation: true. A token is estimated as 4 bytes. If
+    --budget is too small, descriptions are cut, then only names are listed by category, then
+    skills are left out and the last line has their number. Each author gets a share of the
+    budget. --task selects the skills whose names and descriptions fit best; if the embedder
+    fails, words are compared, except with --by embedding. --json names the skills that are only
+    provisional, if there are any.
     """
     chosen = _selection_arguments(task, top, by)
     app.show_folder()

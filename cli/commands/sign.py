@@ -36,10 +36,10 @@ def sign_command(
 ) -> None:
     """Sign snapshots.
 
-    With one of your keys. REV is by default the head. --all signs every snapshot of the lineage that has fewer
-    signatures than the trust file requires, if your key may sign it; review 'brain log'
-    first. With BRAIN_SIGN_KEY or 'brain config sign', every new snapshot is signed when
-    it is recorded.
+    With one of your keys. REV is by default the head. --all signs every snapshot of the lineage
+    that has fewer signatures than the trust file requires, if your key may sign it; review
+    'brain log' first. With BRAIN_SIGN_KEY or 'brain config sign', every new snapshot is signed
+    when it is recorded.
     """
     seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
     app.sign_with = lambda: seed

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def tag_command(app: App, name: str | None, rev: str | None, list_: bool, delete: bool) -> None:
     """Name a snapshot for good.
 
-    Without NAME, lists the tags.     A tag never moves and keeps its snapshot from 'brain gc'. It is a revision wherever one is
-    taken. REV is the snapshot to name (default: @, the head). Where new snapshots are signed,
-    so is the one that a tag names. 'brain undo' reverses it.
+    Without NAME, lists the tags.     A tag never moves and keeps its snapshot from 'brain gc'.
+    It is a revision wherever one is taken. REV is the snapshot to name (default: @, the head).
+    Where new snapshots are signed, so is the one that a tag names. 'brain undo' reverses it.
     """
     if name is not None and list_:
         raise click.UsageError("--list takes no NAME.")

@@ -43,8 +43,8 @@ class BlameDocument(NamedTuple):
 def blame_command(app: App, slug: str, rev: str | None) -> None:
     """Show who wrote each line.
 
-    Of a skill, with the snapshot that did. Follows lines through merges and renames. The JSON also has the receipt of the work
-    that wrote a line, if there is one.
+    Of a skill, with the snapshot that did. Follows lines through merges and renames. The JSON
+    also has the receipt of the work that wrote a line, if there is one.
     """
     rows = app.brain.history.blame(slug, rev or "@")
     emit(app, BlameDocument(rows), _blame_lines(rows))

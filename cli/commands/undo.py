@@ -51,9 +51,9 @@ def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
 def undo_command(app: App) -> None:
     """Undo the last operation.
 
-    Says what it was. The folder, the branch and its head return to their previous state; the undo of a switch
-    goes back to the branch before it. 'brain redo' reverses it. Operations on other
-    branches stay.
+    Says what it was. The folder, the branch and its head return to their previous state; the
+    undo of a switch goes back to the branch before it. 'brain redo' reverses it. Operations on
+    other branches stay.
     """
     result = app.brain.undo()
     emit(app, result, _undone_lines("Undid", result))

@@ -86,11 +86,11 @@ _SIGNATURE_CODES |= {"forged_author"}
 def verify_command(app: App, file: str | None, **options: Any) -> None:
     """Verify the brain or a file.
 
-    Verifies the lineage back to its first snapshot: that objects hash to their ids, trees are canonical, all parents lead to one
-    genesis, versions only increase, and, if there is a trust file, that trusted keys
-    signed each snapshot. The root keys that are pinned for this brain ('brain key
-    roots') are required too. Any error ends with exit status 3; warnings and notes do
-    not.
+    Verifies the lineage back to its first snapshot: that objects hash to their ids, trees are
+    canonical, all parents lead to one genesis, versions only increase, and, if there is a trust
+    file, that trusted keys signed each snapshot. The root keys that are pinned for this brain
+    ('brain key roots') are required too. Any error ends with exit status 3; warnings and notes
+    do not.
 
     Names who signed, and what in the folder the head does not have, or has otherwise:
     nothing vouches for that, nor for what .brainignore leaves out. Anybody can make a
