@@ -174,10 +174,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "transfer": ("chain_evm", "Offer this brain to another owner."),
             "accept": ("chain_evm", "Accept the ownership of an offered brain."),
         },
-        "Paid by another account": {
-            "authorize": ("", "Sign permits, which another account sends and pays for."),
-            "relay": ("on_chain.permits", "Send a permit that another key signed."),
-        },
         "Accounts": {
             "account": ("", "Make accounts that send to chains."),
         },
@@ -186,13 +182,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "resend": ("chain_send", "Send all pending transactions of your key again."),
             "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
             "cancel": ("chain_send", "Take back a pending transaction."),
-        },
-    },
-    "chain authorize": {
-        "Permits": {
-            "open": ("on_chain.permits", "Permit the opening of this brain in a ledger."),
-            "commit": ("on_chain.permits", "Permit a commitment of this brain."),
-            "signer": ("on_chain.permits", "Permit a change of the signer of this brain."),
         },
     },
     "config": {

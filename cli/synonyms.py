@@ -29,6 +29,10 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "update": ("skill upsert",),
         "version": ("--version",),
     },
+    "chain": {
+        "authorize": ("commit --unsigned",),
+        "relay": ("commit --unsigned",),
+    },
     "key": {"accuse": ("equivocations",)},
     "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
@@ -40,7 +44,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
 """Group to unknown word to the commands to suggest, without the name of the group."""
 
 CAREFUL_COMMANDS = frozenset(
-    "accept batch cancel commit delete deploy gc open redact redo reject relay remove repair resend"
+    "accept batch cancel commit delete deploy gc open redact redo reject remove repair resend"
     " restore retire revert revoke send signer speed-up supersede threshold transfer unbind undo"
     " unpin".split()
 )

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..repo.part import Part, lazy, reads
-from ..repo.session import Session
 
 if TYPE_CHECKING:
     from ..chain.evm.evm_ledger import EvmLedger
-    from ..chain.evm.permit_file import PermitFile
     from ..chain.evm.tx_status import SentTransaction
     from ..chain.ledger_protocol import Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
@@ -90,28 +88,6 @@ class LedgerPart(Part):
     def accept_offer(self, ledger: EvmLedger) -> SentTransaction:
         """Become the owner of the brain, which was offered to the account of this ledger."""
         return ledger.ownership.accept(self._brain_id())
-
-    def build_commit_permit(
-        self, ledger: EvmLedger, rev: str = "@", *, deadline: int
-    ) -> PermitFile:
-        """Return the permit to commit a revision, to be signed by the owner or the signer.
-
-        `deadline` is the last second since 1970 at which it is valid. `ledger.permits` signs it,
-        and another account relays it. Raises as `commit`.
-        """
-        return ledger.permits.build_commit(self.build_request(ledger, rev), deadline)
-
-    def build_open_permit(self, ledger: EvmLedger, rev: str = "@", *, deadline: int) -> PermitFile:
-        """Return the permit to open this brain for the creator of the ledger.
-
-        Raises `Conflict` (`already_open`).
-        """
-        snapshot = self._locked.run(Session.resolve, rev)
-        return ledger.permits.build_open(self._brain_id(), snapshot, deadline)
-
-    def build_signer_permit(self, ledger: EvmLedger, address: str, *, deadline: int) -> PermitFile:
-        """Return the permit to let `address` commit, "" for nobody, to be signed by the owner."""
-        return ledger.permits.build_signer(self._brain_id(), address, deadline)
 
     def find_holder(self, ledger: EvmLedger, log: EmbeddedLedger) -> Ledger:
         """Return the ledger with this brain: the contract, or the log that is anchored in it."""

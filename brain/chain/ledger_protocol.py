@@ -53,7 +53,7 @@ class Commitment(NamedTuple):
     `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC, 0
     while unknown. `transaction` and `block_hash` are 0x… text, `fee` is in wei; in a log,
     `block` is the index of the entry, and the later fields are empty. `sender` paid, and `author`
-    had the right: the sender, or the account that signed a permit. `disowned_by` is the number
+    had the right: a wallet contract may be asked by another account. `disowned_by` is the number
     of the commitment with which the owner disowned this one, 0 if it stands. Always built by
     keyword; a tuple because importing dataclasses slows the checker.
     """

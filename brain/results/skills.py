@@ -64,7 +64,7 @@ class Committed(NamedTuple):
     the snapshots that the previous commitment did not cover, None if this brain lacks the
     snapshot of that one. `block`, `block_hash`, `transaction`, `sender`, `author`, `gas` and
     `fee` belong to a chain; for a log, `block` is the number of the entry. `sender` paid,
-    `author` had the right to commit: the sender, or the account that signed the permit.
+    `author` had the right to commit.
     `disowned_by` is the number of the commitment with which the owner disowned this one.
     `changed` says whether this call made the commitment.
     """

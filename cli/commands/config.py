@@ -75,16 +75,10 @@ _LEDGER_TEXT = TextType("bad_ledger")
     help="The key that sends transactions (keystore v3).",
 )
 @option(
-    "--signer",
-    type=_LEDGER_TEXT,
-    metavar="URL",
-    help="A program that signs with its own key, in place of a keystore, such as clef.",
-)
-@option(
     "--account",
     type=_LEDGER_TEXT,
     metavar="ADDRESS",
-    help="The account of the signer, or one that signs elsewhere.",
+    help="An account that signs elsewhere.",
 )
 def config_ledger_command(app: App, name: str, **changes: Any) -> None:
     """Add or change a ledger on a chain.

@@ -107,7 +107,5 @@ def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
         yield escape(f"  brains are those that {description['creator']} opened")
     fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
     yield f"  at most {fee:g} gwei per gas and {cost} per transaction"
-    if description["signer"]:
-        yield escape(f"  signed by {description['account']}, at {description['signer']}")
-    elif description["account"]:
+    if description["account"]:
         yield escape(f"  signed by {description['account']}, elsewhere")

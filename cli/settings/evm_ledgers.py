@@ -137,13 +137,6 @@ def transaction_document(
 def load_ledger_account(name: str) -> Account:
     """Return the account that sends to a ledger, if its key is here; raises as `load_account`."""
     sender = split_sender(name, _read_ledger_settings(name))[1]
-    if sender.signer:
-        raise NotFound(
-            f"the key of the account of {name}, {sender.account}, is with its signer",
-            code="no_key",
-            hint="write the statement with `brain key statement`, let the account sign it, and use"
-            " --statement and --signature",
-        )
     if not sender.keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
         raise NotFound(
             f"the ledger {name} has no account",
@@ -174,11 +167,8 @@ def merge_ledger_settings(
             changed[key] = int(changed[key])
     if changed.get("keystore"):
         changed["keystore"] = os.path.abspath(os.path.expanduser(changed["keystore"]))
-        changed.setdefault("signer", "")
         with suppress(NotFound):  # a ledger can be named before its keystore is there
             read_keystore(changed["keystore"])
-    elif changed.get("signer"):
-        changed["keystore"] = ""
     fields, sender = split_sender(name, {**before, **changed})
     _pin_chain(name, fields)
     _cap_price(name, fields)
@@ -259,6 +249,5 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         "max_fee": config.max_fee,
         "max_cost": config.max_cost,
         "keystore": sender.keystore or None,
-        "signer": url_host(sender.signer) if sender.signer else None,
         "account": sender.account or None,
     }

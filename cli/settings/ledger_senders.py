@@ -1,4 +1,4 @@
-"""The account that sends to a ledger: a keystore, a program that signs, or a wallet elsewhere."""
+"""The account that sends to a ledger: a keystore, or a wallet elsewhere."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 class SenderSettings(NamedTuple):
     """The settings that belong to the sender, not to the ledger; "" for what is not set.
 
-    A `keystore` file, or the URL of a `signer` that has the key of `account`. An `account`
-    alone has its key elsewhere.
+    A `keystore` file, or an `account` whose key is elsewhere.
     """
 
     keystore: str = ""
-    signer: str = ""
     account: str = ""
 
 
@@ -39,7 +37,7 @@ def split_sender(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any]
 
     Raises `InvalidInput` (`bad_ledger`).
     """
-    from brain.chain.evm.evm_config import parse_address_setting, parse_url_setting
+    from brain.chain.evm.evm_config import parse_address_setting
 
     fields = dict(settings)
     keystore = fields.pop("keystore", "")
@@ -49,23 +47,12 @@ def split_sender(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any]
             code="bad_ledger",
             hint=f"name it with `brain config ledger {name} --keystore FILE`",
         )
-    signer = parse_url_setting(name, "signer", fields.pop("signer", ""))
     account = parse_address_setting(name, "account", fields.pop("account", ""))
-    if signer and not account:
-        raise InvalidInput(
-            f"the ledger {name} names a signer, and no account of it",
-            code="bad_ledger",
-            hint=f"name it with `brain config ledger {name} --account ADDRESS`",
-        )
-    return fields, SenderSettings(keystore, signer, account)
+    return fields, SenderSettings(keystore, account)
 
 
 def choose_signer(sender: SenderSettings) -> Signer | Callable[[], Signer] | None:
-    """Return the signer at a URL, else a key of this machine, else an account without a key."""
-    if sender.signer:
-        from brain.chain.evm.signing.remote_signer import RemoteSigner
-
-        return RemoteSigner(sender.signer, sender.account)
+    """Return a key of this machine, else an account without a key, else None."""
     if sender.keystore or os.environ.get("BRAIN_LEDGER_KEY"):
         return partial(load_account, sender.keystore)
     if sender.account:

@@ -15,7 +15,7 @@ from brain.chain.evidence.evidence_verifier import verify_evidence
 from brain.chain.evm import EvmLedger, abi
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.anchors import Anchor
-from brain.chain.ledger_protocol import FINALIZED, CommitRequest
+from brain.chain.ledger_protocol import FINALIZED
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
@@ -118,13 +118,6 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(opened,
     assert blocks[1] == blocks[2]
     assert error_code(opened.evidence, brain, S[1]) == "not_proven"
     assert block_of(opened.evidence(brain, S[2]), opened, brain, S[2]) > 0
-
-
-def test_evidence_holds_after_a_commitment_that_was_relayed(opened, brain, node):
-    unsigned = opened.permits.build_commit(CommitRequest(brain, S[1], S[0]), 2**40)
-    opened.permits.relay(opened.permits.sign(unsigned).document())
-    node.mine(FINAL)
-    assert block_of(opened.evidence(brain, S[1]), opened, brain, S[1]) > 0
 
 
 def recent(node: Anvil) -> Any:

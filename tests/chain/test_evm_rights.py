@@ -1,19 +1,15 @@
-"""Signers, owners and relayers, by the ledger on a real node."""
+"""Signers and owners, by the ledger on a real node."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from eth_abi.abi import encode
-from eth_utils.crypto import keccak
 
-from brain.chain.evm import Account, EvmLedger
+from brain.chain.evm import EvmLedger
 from brain.chain.evm.abi import ZERO_ADDRESS
-from brain.chain.ledger_protocol import INCLUDED, NO_PARENT, CommitRequest
+from brain.chain.ledger_protocol import INCLUDED
 from brain.errors import BrainError
-from tests.support.chain import contract_compiler
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
-from tests.support.chain.registry_contract import encode_call, wallet_key, word_of
+from tests.support.chain.registry_contract import word_of
 from tests.support.error_codes import error_code
 from tests.support.refusals import raises_code
 
@@ -148,24 +144,3 @@ def test_a_checkpoint_is_anchored_for_its_sender_and_its_log(by):
     assert again.gas <= 30_000  # for a thousand brains, 30 each
     assert made.anchors.anchored_checkpoint(ZERO_ADDRESS, log) == bytes(32)
     assert made.anchors.anchored_checkpoint(address(made), word_of("other log")) == bytes(32)
-
-
-def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(registry, tmp_path, brain):
-    node, key = registry.node, wallet_key("behind the wallet of a ledger")
-    source = Path(contract_compiler.__file__).with_name("Wallet.sol").read_text("utf-8")
-    built = contract_compiler.compile_contract("Wallet.sol", source)["Wallet"]["evm"]["bytecode"][
-        "object"
-    ]
-    contract = node.deploy(bytes.fromhex(built) + encode(["address"], [key.address]))
-    call = encode(["address", "bytes"], [registry.address, encode_call("open", brain, S[0])])
-    execute = keccak(text="execute(address,bytes)")[:4] + call
-    assert node.transact(node.accounts[0], contract, execute)["status"] == "0x1"
-
-    config = ledger_config(node, registry.address, creator=contract)
-    relayer = open_patient_ledger(config, tmp_path, funded_account(node, "relayer of a wallet"))
-    assert relayer.history(brain)[0].parent == NO_PARENT
-    behind = open_patient_ledger(config, tmp_path, Account(bytes(key.key)))
-    permit = behind.permits.build_commit(CommitRequest(brain, S[1], S[0]), LATER)
-    signed = behind.permits.sign(permit).document()
-    assert relayer.permits.relay(signed).status == INCLUDED
-    assert relayer.status(brain, S[1]).seq == 2

@@ -282,9 +282,9 @@ def test_a_ledger_that_nobody_knows_is_named_with_those_there_are(agent, cli):
         assert "local" in told.error["hint"]
 
 
-@pytest.mark.parametrize("call", ["deploy", "accept", "relay"])
+@pytest.mark.parametrize("call", ["deploy", "accept"])
 def test_what_is_for_a_chain_says_so(agent, cli, call):
-    told = cli("chain", call, *(["permit.json"] if call == "relay" else []), "--json")
+    told = cli("chain", call, "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger"
 
 

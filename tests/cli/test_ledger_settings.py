@@ -182,11 +182,6 @@ def test_settings_kept_at_the_same_time_are_all_kept(tmp_path):
     assert sorted(ledger_config.load_ledgers(path)) == sorted(names)
 
 
-def test_a_permit_that_is_never_good_is_not_signed(agent, cli):
-    for kind in (["commit"], ["open"], ["signer", "--none"]):
-        assert cli("chain", "authorize", *kind, "--ledger", "dev", "--hours", "0").status == 2
-
-
 def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(agent, cli, tmp_path):
     gone = cli("chain", "commit", "--json").document["identity"]
     shutil.rmtree(tmp_path / "ledgers")

@@ -22,9 +22,8 @@ from tests.support.decisions import admit_new
 from tests.support.task_folders import HARBOR, make_task
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
-ON_A_CHAIN |= {"chain-relay", "chain-supersede", "chain-send"}
+ON_A_CHAIN |= {"chain-supersede", "chain-send"}
 ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
-ON_A_CHAIN |= {"chain-authorize-open", "chain-authorize-commit", "chain-authorize-signer"}
 """What takes a node: `test_on_chain` calls these."""
 WITH_AN_ACCOUNT = {"key-bind", "key-unbind", "chain-account-new"}
 """What takes or makes the key of an account: `test_account_commands` and `test_keystores`."""

@@ -22,9 +22,6 @@ ZERO_ADDRESS = "0x" + "00" * 20
 
 OPEN_SELECTOR = bytes.fromhex("be42c1a8")
 COMMIT_SELECTOR = bytes.fromhex("e4e5b258")
-COMMIT_FOR_SELECTOR = bytes.fromhex("93fb286b")
-OPEN_FOR_SELECTOR = bytes.fromhex("16523dd8")
-SET_SIGNER_FOR_SELECTOR = bytes.fromhex("136d925e")
 OFFER_OF_SELECTOR = bytes.fromhex("171966d7")
 SET_SIGNER_SELECTOR = bytes.fromhex("ca839c5b")
 OFFER_SELECTOR = bytes.fromhex("cae9d9fe")
@@ -49,7 +46,7 @@ EXPIRED_SELECTOR = bytes.fromhex("203d82d8")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedEvent:
-    """The event `Committed` of one commitment; `author` called, or signed the permit."""
+    """The event `Committed` of one commitment; `author` had the right."""
 
     seq: int
     author: str
@@ -78,13 +75,6 @@ def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
         for argument in arguments
     ]
     return selector + b"".join(words)
-
-
-def encode_signed_call(selector: bytes, *arguments: bytes | str | int, signature: bytes) -> bytes:
-    """Return the calldata of a function whose last argument is a signature, of any length."""
-    offset = (len(arguments) + 1) * ABI_WORD_BYTES
-    padded = signature + bytes(-len(signature) % ABI_WORD_BYTES)
-    return encode_call(selector, *arguments, offset, len(signature)) + padded
 
 
 def decode_state(answer: bytes) -> LedgerHead | None:
@@ -204,7 +194,7 @@ def revert_error(data: bytes, message: str) -> BrainError:
         )
     if selector == EXPIRED_SELECTOR:
         return Conflict(
-            "the permit or the offer has expired",
+            "the offer has expired",
             code="expired",
             hint="ask the owner for a new one",
         )

@@ -117,13 +117,6 @@ def url_host(url: str) -> str:
     return printable_text(urlsplit(url).netloc.rpartition("@")[2])
 
 
-def parse_url_setting(name: str, key: str, value: Any) -> str:
-    """Return a setting that is a URL or "". Raises `InvalidInput` (`bad_ledger`)."""
-    if value and (not isinstance(value, str) or not _is_url(value)):
-        _refuse_config(name, f"{key} must be an http:// or https:// URL")
-    return str(value or "")
-
-
 def parse_address_setting(name: str, key: str, value: Any) -> str:
     """Return a setting that is an address or "". Raises `InvalidInput` (`bad_ledger`)."""
     return _parse_hex(name, {key: value}, key, _ADDRESS_HEX)

@@ -32,7 +32,6 @@ from .ledger_context import LedgerContext
 from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
 from .pending import PendingTransactions
-from .permits import Permits
 from .rpc import RPC_TIMEOUT_SECONDS
 from .signed_sender import SignedSender
 from .signing.signed_transaction import ReceivedTransaction
@@ -49,9 +48,8 @@ class EvmLedger:
     """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
-    `permits` let another account pay for what owner and signer do, `anchors` are about roots
-    of logs, `pending` mends transactions that are in no block, `presigned` sends those that
-    were signed elsewhere.
+    `anchors` are about roots of logs, `pending` mends transactions that are in no block,
+    `presigned` sends those that were signed elsewhere.
     `folder` holds the files that all such ledgers of a user share. `account` signs; a function
     is called for it when it is first needed, and reading needs none. `approve` gets the cost
     of each transaction before it is signed, and may raise to prevent it. `patience` is how
@@ -87,7 +85,6 @@ class EvmLedger:
         self._evidence = EvidenceCapture(self._context, prover)
         self.deployment = Deployment(self._context)
         self.ownership = Ownership(self._context)
-        self.permits = Permits(self._context, self.ownership)
         self.anchors = Anchors(self._context, prover)
         self.pending = PendingTransactions(self._context)
         self.presigned = SignedSender(self._context)

@@ -1,7 +1,7 @@
 """The rights of a brain in the contract: its owner, its signer, and the offer to another owner.
 
 The owner may name a signer, and transfer the brain in two steps, so that the new owner
-has to exist. `permits` lets another account pay for what they do.
+has to exist.
 """
 
 from __future__ import annotations

@@ -103,13 +103,6 @@ class RegistryContract:
         }
         return self._nodes.ask_quorum(view, abi.decode_offer, "eth_call", question, view.tag)
 
-    def simulate_call(self, view: QuorumView, data: bytes) -> None:
-        """Simulate a call at a block, and raise the error for the contract's revert."""
-        call = {"to": self._config.contract, "data": "0x" + data.hex()}
-        refusal = self._nodes.find_refusal(view, "eth_call", call, view.tag)
-        if refusal is not None:
-            raise abi.revert_error(refusal.data, refusal.message)
-
     def find_events(
         self,
         at: BrainView,

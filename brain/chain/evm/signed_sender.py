@@ -35,9 +35,6 @@ _KIND_OF_FUNCTION = {
     "offerOwnership": "offer",
     "acceptOwnership": "accept",
     "anchor": "anchor",
-    "openFor": "relay",
-    "commitFor": "relay",
-    "setSignerFor": "relay",
 }
 
 

@@ -288,8 +288,7 @@ class TxSender:
                 f"{self._account.address} has {balance} wei, and the transaction may cost"
                 f" {quote.worst}",
                 code="unfunded",
-                hint="send some of the chain's currency to this account, or let another one pay:"
-                " see `brain chain authorize`",
+                hint="send some of the chain's currency to this account",
             )
 
     def _broadcast(self, record: TxRecord) -> tuple[str, bool]:

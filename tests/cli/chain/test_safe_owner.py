@@ -1,12 +1,10 @@
 """A Safe owns a brain: the command line writes batches for it, and its owners execute them."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_abi.abi import encode
-from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
 from tests.cli.test_commands import learn
@@ -107,26 +105,6 @@ def test_a_safe_takes_over_a_brain(node, cli, chain, safe, execute, use):
     assert refused.error["code"] == "unauthorized"
     execute("commit", signed_by=("--from", safe.address))
     assert done(cli, "chain", "status", *on)["commitments"][1]["author"] == safe.address
-
-
-def test_a_safe_permits_a_commitment_that_another_account_pays_for(
-    node, cli, chain, safe, execute, use, tmp_path
-):
-    on, file = ("--ledger", chain), str(tmp_path / "permit.json")
-    done(cli, "config", "ledger", chain, "--account", safe.address)
-    done(cli, "chain", "send", "--mined", execute("open"), *on)
-    learn(cli, "shared", "one")
-    refused = cli("chain", "authorize", "commit", *on, "--json")
-    assert refused.error["code"] == "no_key" and "--unsigned" in refused.error["hint"]
-    assert cli("chain", "authorize", "commit", "--unsigned", "-o", file, *on).status == 0
-    text = encode_typed_data(full_message=json.loads(Path(file).read_text()))
-    digest = keccak(b"\x19" + text.version + text.header + text.body)
-    use(1)
-    signature = f"0x{safe.sign_digest(digest).hex()}"
-    assert done(cli, "chain", "relay", file, "--signature", signature, *on)["status"] == "included"
-    status = done(cli, "chain", "status", *on)
-    assert (status["seq"], status["commitments"][1]["author"]) == (2, safe.address)
-    assert status["commitments"][1]["sender"] != safe.address
 
 
 def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(

@@ -144,18 +144,6 @@ def test_all_that_the_owner_does_can_be_signed_elsewhere(node, cli, offline, wri
     assert done(cli, "chain", "status", *on)["owner"] == other
 
 
-def test_a_permit_is_relayed_by_a_wallet_elsewhere(node, cli, offline, write, sign, use, tmp_path):
-    on, permit = ("--ledger", offline), str(tmp_path / "permit.json")
-    use(0)
-    assert cli("chain", "authorize", "open", "-o", permit, *on).status == 0
-    sent = done(cli, "chain", "send", sign(write("relay", permit, sender=1), 1), *on)
-    assert (sent["kind"], sent["status"]) == ("relay", "included")
-    opened = done(cli, "chain", "status", *on)["commitments"][0]
-    assert (opened["author"], opened["sender"]) == tuple(
-        account.lower() for account in node.accounts[:2]
-    )
-
-
 def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
     agent, node, cli, offline, write, sign
 ):
@@ -302,30 +290,6 @@ def test_a_run_that_died_is_repeated_and_sends_once(cli, offline, write, sign, d
     made = done(cli, "chain", "send", file, *on)
     assert (made["seq"], made["transaction"]) == (1, received.signed.hash)
     assert cli("op", "log").out.count(" to dev") == 1
-
-
-def test_a_signer_at_a_url_signs_all_that_is_sent(node, cli, offline, tmp_path):
-    on, account = ("--ledger", offline), node.accounts[4]
-    refused = cli("config", "ledger", offline, "--signer", node.url, "--json")
-    assert refused.error["code"] == "bad_ledger" and "--account" in refused.error["hint"]
-    kept = done(cli, "config", "ledger", offline, "--signer", node.url, "--account", account)
-    assert (kept["signer"], kept["account"]) == (node.url[len("http://") :], account)
-    cli("key", "new")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BRAIN_LEDGER_KEY", KEYS[0])
-        refused = cli("key", "bind", "--ledger", offline, "--json")
-        assert refused.error["code"] == "no_key" and account in refused.error["message"]
-    assert done(cli, "chain", "open", *on)["author"] == account
-    learn(cli, "shared", "one")
-    permit = str(tmp_path / "permit.json")
-    assert cli("chain", "authorize", "commit", "-o", permit, *on).status == 0
-    assert done(cli, "chain", "relay", permit, *on)["status"] == "included"
-    assert done(cli, "chain", "status", *on)["seq"] == 2
-    done(cli, "config", "ledger", offline, "--keystore", str(tmp_path / "none.json"))
-    (kept,) = done(cli, "config", "list")["ledgers"]
-    assert kept["signer"] is None
-    refused = cli("chain", "signer", "--none", *on, "--json")
-    assert refused.error["code"] == "no_key" and "none.json" in refused.error["message"]
 
 
 WRONG_FILES = {

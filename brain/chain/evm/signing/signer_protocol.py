@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from ....errors import InvalidInput
 from ..account import SignedTransaction, UnsignedTransaction
@@ -18,9 +17,6 @@ class Signer(Protocol):
 
     def sign_transaction(self, transaction: UnsignedTransaction) -> SignedTransaction:
         """Return the transaction signed for its chain."""
-
-    def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
-        """Return the signature of typed data (EIP-712)."""
 
 
 class TransactionToSign(InvalidInput):
@@ -37,19 +33,6 @@ class TransactionToSign(InvalidInput):
         self.transaction = transaction
 
 
-class TypedDataToSign(InvalidInput):
-    """Raised (`no_key`) in place of signing typed data that another wallet is to sign."""
-
-    def __init__(self, sender: str, document: Mapping[str, Any]) -> None:
-        super().__init__(
-            f"the key of {sender} is not here",
-            code="no_key",
-            hint="write the permit with --unsigned, to be signed elsewhere",
-        )
-        self.sender = sender
-        self.document = document
-
-
 class AccountElsewhere:
     """An account whose key is not here: in place of signing, it raises what is to be signed.
 
@@ -62,7 +45,3 @@ class AccountElsewhere:
     def sign_transaction(self, transaction: UnsignedTransaction) -> NoReturn:
         """Raise `TransactionToSign`."""
         raise TransactionToSign(self.address, transaction)
-
-    def sign_typed_data(self, document: Mapping[str, Any]) -> NoReturn:
-        """Raise `TypedDataToSign`."""
-        raise TypedDataToSign(self.address, document)
