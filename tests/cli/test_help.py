@@ -451,4 +451,4 @@ def test_the_block_that_needs_a_home_says_so():
 
 
 def test_the_readme_is_short():
-    assert len((PROJECT / "README.md").read_text("utf-8").splitlines()) <= 150
+    assert len((PROJECT / "README.md").read_text("utf-8").splitlines()) <= 100
