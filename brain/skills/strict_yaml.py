@@ -54,6 +54,8 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 _NULL_TAG = "tag:yaml.org,2002:null"
 _BOOL_TAG = "tag:yaml.org,2002:bool"
 _INT_TAG = "tag:yaml.org,2002:int"
+_FLOAT_TAG = "tag:yaml.org,2002:float"
+_DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,15})\.\d{1,15}")
 _READ_DIFFERENTLY = re.compile("[\t\ufeff]|[|>][-+0-9]*#")
 """A tab after a value, a byte order mark on a later line, a comment right after `|` or `>`."""
 _BRACKET_PATTERN = re.compile(r"[\[\]{}]")
@@ -250,17 +252,30 @@ def first_flow_line(node: yaml.Node) -> int:
     return next((line for line in map(first_flow_line, children) if line), 0)
 
 
-def node_value(node: yaml.Node) -> Any:
-    """Return a node as text, int, bool, None, list or dict.
+def load_front_matter_as_json(front_matter: str) -> dict[str, Any]:
+    """Return the map in `front_matter` as other readers of YAML have it in JSON.
 
-    Floats, dates and integers other than plain decimals stay text as written, so that
+    Raises as `compose_front_matter`.
+    """
+    value: dict[str, Any] = node_value(compose_front_matter(front_matter), reads_decimals=True)
+    return value
+
+
+def node_value(node: yaml.Node, *, reads_decimals: bool = False) -> Any:
+    """Return a node as text, int, bool, None, list or dict, with `reads_decimals` as float too.
+
+    Other floats, dates and integers other than plain decimals stay text as written, so that
     nothing is lost and everything can be printed as JSON.
     """
     if isinstance(node, yaml.MappingNode):
-        return {key.value: node_value(value) for key, value in node.value}
+        return {
+            key.value: node_value(value, reads_decimals=reads_decimals) for key, value in node.value
+        }
     if isinstance(node, yaml.SequenceNode):
-        return [node_value(item) for item in node.value]
+        return [node_value(item, reads_decimals=reads_decimals) for item in node.value]
     text: str = node.value
+    if reads_decimals and node.tag == _FLOAT_TAG and _DECIMAL.fullmatch(text):
+        return float(text)
     if node.tag == _NULL_TAG:
         return None
     if node.tag == _BOOL_TAG:

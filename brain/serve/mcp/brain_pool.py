@@ -82,9 +82,9 @@ You may read these skills, not change them.
 
 
 class ResourceContent(NamedTuple):
-    """The text of a resource and the snapshot it was read from."""
+    """The text of a resource, or the bytes of a file, and the snapshot it was read from."""
 
-    text: str
+    text: str | bytes
     snapshot: str
 
 

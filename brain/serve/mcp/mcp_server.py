@@ -21,7 +21,7 @@ from ..._version import __version__
 from ...errors import BrainError, NotFound, ToolFailure
 from ..tools import TOOLS, ToolResult, tool_formats
 from ..tools.program_tools import MANAGE_SKILLS, PROGRAM_TOOLS
-from . import resources
+from . import resources, skills_extension
 from .brain_pool import BrainPool
 from .notifications import ChangeNotifier, session_id
 from .program_calls import progress_reporter, run_with_cancel
@@ -80,6 +80,10 @@ class BrainServer:
         self.server.add_notification_handler(
             "notifications/initialized", wire.NotificationParams, self._notifier.add_session
         )
+        self.server.add_request_handler(
+            "skills/list", wire.PaginatedRequestParams, self._list_skills
+        )
+        self.server.add_request_handler("skills/get", _GetSkillParams, self._get_skill)
         self.server.middleware.append(self._guard_errors)
 
     def end_streams(self) -> None:
@@ -103,10 +107,16 @@ class BrainServer:
             result = await call_next(ctx)
             if ctx.method in _HANDSHAKE_METHODS and isinstance(result, dict):
                 text = await self._run_serialized(self._pool.instructions, *_caller(ctx))
-                result = {**result, "instructions": text}
+                extensions: dict[str, Any] = {
+                    skills_extension.EXTENSION: {}
+                }  # which older revisions leave out
+                capabilities = {**result["capabilities"], "extensions": extensions}
+                result = {**result, "capabilities": capabilities, "instructions": text}
             return result
         except (MCPError, ValidationError):
             raise
+        except ToolFailure as failure:  # such as a cursor of no list
+            raise MCPError(wire.INVALID_PARAMS, failure.message) from failure
         except BrainError as error:
             raise MCPError(wire.INTERNAL_ERROR, resources.error_text(error, self._pool)) from error
         except Exception as error:
@@ -166,6 +176,19 @@ class BrainServer:
         skills = await self._run_serialized(self._pool.list_skills, *_caller(ctx))
         return resources.list_page(skills, (params.cursor if params else None) or "")
 
+    async def _list_skills(
+        self, ctx: RequestContext, params: wire.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        read = partial(skills_extension.list_entries, self._pool, cursor=params.cursor or "")
+        return {**await self._run_serialized(read, *_caller(ctx)), **_SKILLS_RESULT}
+
+    async def _get_skill(self, ctx: RequestContext, params: _GetSkillParams) -> dict[str, Any]:
+        read = partial(skills_extension.get_entry, self._pool, uri=params.uri)
+        try:
+            return {**await self._run_serialized(read, *_caller(ctx)), **_SKILLS_RESULT}
+        except NotFound as error:
+            raise resources.not_found_error(params.uri, error.message) from error
+
     async def _list_templates(
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
     ) -> wire.ListResourceTemplatesResult:
@@ -220,6 +243,15 @@ class BrainServer:
 _PROMPT_DESCRIPTION = (
     "The system prompt of this brain: its own words, the skills it has, its memory."
 )
+
+
+class _GetSkillParams(wire.RequestParams):
+    """The parameters of `skills/get`."""
+
+    uri: str
+
+
+_SKILLS_RESULT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 class _NotifyingServer(Server[Any]):

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import mimetypes
+from base64 import b64encode
 from collections.abc import Callable, Iterable
 from functools import partial
 from urllib.parse import quote, unquote
@@ -19,6 +21,7 @@ from ...skills.skill_layout import digest_address
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
 from ..tools.skill_read import find_position
 from ..tools.tool_errors import hide_paths
+from . import skills_extension
 from .brain_pool import INDEX_URI, BrainPool, ResourceContent
 
 SKILLS_PREFIX = "brain://skills/"
@@ -83,6 +86,8 @@ def resource_reader(pool: BrainPool, uri: str) -> Callable[[str, str], ResourceC
     if uri == INDEX_URI:
         return pool.read_index
     if len(uri) <= _MAX_URI_CHARS:
+        if uri.startswith(skills_extension.SCHEME):
+            return partial(skills_extension.read_file, pool, uri=uri)
         if uri.startswith(_PAGE_QUERY):
             return partial(pool.read_index, after=unquote(uri.removeprefix(_PAGE_QUERY)))
         if uri.startswith(SKILLS_PREFIX):
@@ -96,17 +101,18 @@ def resource_reader(pool: BrainPool, uri: str) -> Callable[[str, str], ResourceC
 
 def read_result(uri: str, content: ResourceContent) -> wire.ReadResourceResult:
     """Return the protocol's result for a resource."""
-    kind = _TEXT if uri.startswith(INDEX_URI) else _MARKDOWN
-    return wire.ReadResourceResult(
-        contents=[
-            wire.TextResourceContents(
-                uri=uri,
-                mime_type=kind,
-                text=content.text,
-                _meta={"agent-brain/snapshot": content.snapshot},
-            )
-        ]
-    )
+    kind: str | None = _TEXT if uri.startswith(INDEX_URI) else _MARKDOWN
+    if uri.startswith(skills_extension.SCHEME) and not uri.endswith(".md"):
+        kind = mimetypes.guess_type(uri)[0]
+    meta = {"agent-brain/snapshot": content.snapshot}
+    found: wire.TextResourceContents | wire.BlobResourceContents
+    try:
+        text = content.text if isinstance(content.text, str) else content.text.decode()
+        found = wire.TextResourceContents(uri=uri, mime_type=kind, text=text, _meta=meta)
+    except UnicodeDecodeError as error:
+        blob = b64encode(error.object).decode()
+        found = wire.BlobResourceContents(uri=uri, mime_type=kind, blob=blob, _meta=meta)
+    return wire.ReadResourceResult(contents=[found])
 
 
 def not_found_error(uri: str, reason: str) -> MCPError:
