@@ -310,6 +310,7 @@ DEFAULT_COMMANDS = {
 ALIASES = {
     "": {
         "commit": "snapshot",
+        "connect": "mcp install",
         "create": "skill upsert",
         "edit": "skill upsert --if-changed",
         "export": "publish",

@@ -14,8 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..clients.client_row import Client, ClientFolder
-from ..clients.client_table import load_clients
+from ..clients.client_table import Client, ClientFolder, load_clients
 from ..errors import printable_text
 from ..folder.ignore import is_ignored_by_default
 from ..objects import paths

@@ -23,6 +23,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App, current_directory
+from ..error_report import Failure
 from ..mcp_options import ListenAddress, ListenAddressType
 from ..output import emit
 from ..params import CountType, NonEmptyType
@@ -30,9 +31,7 @@ from ..terminal import escape, escape_lines, is_terminal
 from ..user_files import open_standard_input
 
 if TYPE_CHECKING:
-    from brain.clients.client_row import McpSettings
-
-    from ..clients.client_settings import SettingsChange
+    from ..settings.client_settings import Plan
 
 MCP_CLIENTS = (
     *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
@@ -211,13 +210,15 @@ def mcp_install_command(
 
     Where the client has a command of its own for this, such as `claude mcp add`, and is
     installed, that command is run. Else its settings file is changed: every other byte stays
-    the same, and a file that cannot be parsed is not changed. Only --force replaces a
-    different entry of the same name. Restart the client afterwards.
+    the same. Settings that cannot be changed safely, such as YAML or JSON with comments, stay
+    as they are; then the entry is printed, to paste it (exit status 1). Only --force
+    replaces a different entry of the same name. Restart the client afterwards.
     """
     _refuse_wrong_modes(read_only, approve, proposal)
+    from brain.clients.client_table import load_clients
     from brain.serve.mcp import server_runner
 
-    from ..clients import client_command, client_settings, mcp_clients
+    from ..settings import client_settings
 
     name, scope = _check_entry_name(name or "brain"), scope or USER_SCOPE
     root, here = app.brain_folder(), current_directory()
@@ -226,50 +227,43 @@ def mcp_install_command(
         options += ["--proposal", proposal]
     if budget is not None:
         options += ["--budget", str(budget)]
-    settings = mcp_clients.mcp_settings(client)
-    path = mcp_clients.settings_path(client, scope, here)
-    command = client_settings.build_command(
-        settings, root, here if scope == PROJECT_SCOPE else None, options
-    )
-    entry = client_settings.build_entry(settings, name, command)
+    row = load_clients()[client]
+    settings = row.mcp
+    assert settings is not None, "MCP_CLIENTS names the rows that have some"
+    path = client_settings.settings_path(row, settings, scope, here)
+    project = here if scope == PROJECT_SCOPE else None
+    command = client_settings.server_command(settings, root, project, options)
+    entry: dict[str, Any] = client_settings.fill_entry(settings.entry, name, command)
+    document: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
+    document |= {"changed": False, "entry": entry, "command": None, "text": None, "problem": None}
     try:
         server_runner.require_sdk()
     except BrainError as error:
         app.print_note(f"Note: {error.message}: {error.hint}")
+    text = client_settings.entry_snippet(settings, name, entry)
     if print_:
-        text = client_settings.entry_snippet(settings, name, entry)
-        emit(app, _install_document(client, scope, path, entry, text=text), [text.rstrip("\n")])
+        emit(app, {**document, "text": text}, [text.rstrip("\n")])
         return
-    plan = client_settings.plan_change(settings, path, name, entry)
+    plan = client_settings.plan_entry(settings, path, name, entry)
     if not force:
         client_settings.refuse_other_entry(plan)
-    changed = plan.before != plan.after
-    add = (
-        client_command.build_add_command(settings, scope, name, entry, command)
-        if changed and plan.existing is None
-        else None
-    )
-    if changed and not dry_run and not (add and _run_client(app, add, here, plan, settings)):
-        client_settings.write_change(plan)
-        add = None
-    document = _install_document(
-        client, scope, path, entry, changed=changed and not dry_run, command=add
-    )
-    emit(app, document, _install_lines(plan, mcp_clients.client_title(client), add, dry_run))
-
-
-def _run_client(
-    app: App, add: list[str], folder: Path, plan: SettingsChange, settings: McpSettings
-) -> bool:
-    """Run the client's own command; return False, with a note, if the file is to be changed."""
-    from ..clients import client_command, client_settings
-
-    failure = client_command.run_add_command(add, folder)
-    if not failure and client_settings.has_entry(plan, settings):
-        return True
-    reason = failure or f"it did not write {plan.path}"
-    app.print_note(escape(f"Note: {_shown_command(add)} failed: {reason}"))
-    return False
+    if plan.is_done:
+        emit(app, document, [f"{escape(str(path))} already has this entry"])
+        return
+    add = client_settings.add_command(settings, scope, plan, command)
+    if add and not dry_run:
+        failure = client_settings.run_command(add, here, settings, plan)
+        if failure:
+            app.print_note(escape(f"Note: {_shown_command(add)} failed: {failure}"))
+            add = None
+    if plan.problem and not add:
+        app.print_note(escape(f"{path} was not changed: {plan.problem}. Add this to it yourself:"))
+        emit(app, {**document, "text": text, "problem": plan.problem}, [text.rstrip("\n")])
+        raise Failure("bad_settings", plan.problem, quiet=True)
+    if not add and not dry_run:
+        client_settings.write_plan(plan)
+    document |= {"changed": not dry_run, "command": add}
+    emit(app, document, _install_lines(plan, row.title, add, dry_run))
 
 
 def _refuse_wrong_modes(read_only: bool, approve: bool, proposal: str | None) -> None:
@@ -285,43 +279,18 @@ def _check_entry_name(name: str) -> str:
     return name
 
 
-def _install_document(
-    client: str,
-    scope: str,
-    path: Path,
-    entry: dict[str, Any],
-    *,
-    changed: bool = False,
-    command: list[str] | None = None,
-    text: str | None = None,
-) -> dict[str, Any]:
-    return {
-        "client": client,
-        "scope": scope,
-        "path": str(path),
-        "changed": changed,
-        "entry": entry,
-        "command": command,
-        "text": text,
-    }
-
-
-def _install_lines(
-    plan: SettingsChange, title: str, add: list[str] | None, dry_run: bool
-) -> Iterator[str]:
-    if plan.before == plan.after:
-        yield f"{escape(str(plan.path))} already has this entry"
-    elif add:
+def _install_lines(plan: Plan, title: str, add: list[str] | None, dry_run: bool) -> Iterator[str]:
+    if add:
         verb = "Would add" if dry_run else "Added"
         restart = "" if dry_run else f"; restart {title}"
         yield f"{verb} with `{escape(_shown_command(add))}`{restart}"
     elif not dry_run:
         yield f"Added to {escape(str(plan.path))}; restart {title}"
-    if dry_run and plan.before != plan.after:
+    if dry_run and not plan.problem:
         from difflib import unified_diff
 
-        sides = ((plan.before or "").splitlines(), plan.after.splitlines())
-        for line in unified_diff(*sides, str(plan.path), str(plan.path), lineterm="", n=2):
+        old, new = ((text or b"").decode().splitlines() for text in (plan.before, plan.after))
+        for line in unified_diff(old, new, str(plan.path), str(plan.path), lineterm="", n=2):
             yield escape_lines(line)
 
 

@@ -241,7 +241,12 @@ def _serve(name: str, program: Program, folder: Path, ask: Callable[[], str]) ->
     """Enter the brain in the settings; a program that asks a model offers it the tools."""
     if not program.model.asked or name not in ASKED_WITH_TOOLS:
         return "its model is not asked with the tools of servers"
-    program.run(sys.executable, "-m", "brain_cli", "-C", str(folder), "mcp", "install", name)
+    install = (sys.executable, "-m", "brain_cli", "-C", str(folder), "mcp", "install", name)
+    if name == "qwen":
+        program.run(*install)
+    else:  # YAML is not edited: the entry is pasted
+        with (program.home / "config.yaml").open("a") as settings:
+            settings.write(program.run(*install, "--print"))
     program.model.asked.clear()
     ask()
     assert "skills_list" in "".join(program.model.asked), f"{name} does not start the server"

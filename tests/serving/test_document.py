@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-from brain_cli.clients.client_settings import build_command, build_entry, entry_snippet
-from brain_cli.clients.mcp_clients import mcp_settings
 from brain_cli.commands.mcp import MCP_CLIENTS, mcp_serve_command
+from brain_cli.settings.client_settings import entry_snippet, fill_entry, server_command
 
+from brain.clients.client_table import load_clients
 from brain.serve.mcp import http, mcp_server, stdio
 from brain.serve.tools import TOOLS
 
@@ -31,8 +31,9 @@ def test_every_tool_option_and_client_is_named(text):
 def test_the_entry_of_a_project_is_the_one_that_is_shown(text, tmp_path):
     found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
     assert found
-    client = mcp_settings("claude")
-    entry = build_entry(client, "brain", build_command(client, tmp_path, tmp_path, []))
+    client = load_clients()["claude"].mcp
+    assert client
+    entry = fill_entry(client.entry, "brain", server_command(client, tmp_path, tmp_path, []))
     assert entry_snippet(client, "brain", entry) == found[1]
     assert json.loads(found[1])["mcpServers"]["brain"] == entry
 
