@@ -165,12 +165,6 @@ _EVIDENCE_OPTIONS = (
         metavar="ADDRESS",
         help="Require this owner of the brain, or of the anchor of the log.",
     ),
-    option(
-        "--key",
-        type=_KNOWN,
-        metavar="KEY",
-        help="Require a statement that binds this key to that account.",
-    ),
     option("--log-key", type=_KNOWN, metavar="KEY", help="Require this key of the log."),
     repeated_option(
         "--witness",

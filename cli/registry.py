@@ -146,12 +146,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "repair": ("key", "Restore the last valid trust file."),
             "equivocations": ("key", "Find keys that signed two snapshots after the same one."),
         },
-        "Accounts": {
-            "bind": ("accounts.bindings", "State that a key and an account belong together."),
-            "statement": ("accounts.bindings", "Write a statement for a wallet to sign."),
-            "unbind": ("accounts.bindings", "Revoke the statements about an account."),
-            "bindings": ("accounts.bindings", "List the accounts that are bound to keys."),
-        },
     },
     "chain": {
         "Commit": {

@@ -45,7 +45,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
 
 CAREFUL_COMMANDS = frozenset(
     "accept batch cancel commit delete deploy gc open redact redo reject remove repair resend"
-    " restore retire revert revoke send signer speed-up supersede threshold transfer unbind undo"
+    " restore retire revert revoke send signer speed-up supersede threshold transfer undo"
     " unpin".split()
 )
 """Commands that destroy, overwrite, decide or pay: no other word is taken for one of them."""

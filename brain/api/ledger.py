@@ -23,14 +23,14 @@ if TYPE_CHECKING:
         supersede,
     )
     from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.signing import account_bindings, missing_signatures, sign, trust_edits
+    from ..repo.signing import missing_signatures, sign, trust_edits
     from ..trust import pinned_roots
     from ..verify import signature_check
 else:
     lazy(globals(), "repo", "manifest")
     lazy(globals(), "repo.ledgers", "commit commit_elsewhere commit_policy")
     lazy(globals(), "repo.ledgers", "evidence ledger_verify supersede")
-    lazy(globals(), "repo.signing", "account_bindings missing_signatures sign trust_edits")
+    lazy(globals(), "repo.signing", "missing_signatures sign trust_edits")
     lazy(globals(), "trust", "pinned_roots")
     lazy(globals(), "verify", "signature_check")
 
@@ -109,11 +109,6 @@ class TrustPart(Part):
     set_threshold = reads(lambda: trust_edits.set_threshold)
     repair = reads(lambda: trust_edits.repair_trust)
     find_equivocations = reads(lambda: signature_check.list_equivocations)
-    bind_account = reads(lambda: account_bindings.bind_account)
-    write_statement = reads(lambda: account_bindings.write_statement)
-    bind_signed_account = reads(lambda: account_bindings.bind_signed_account)
-    unbind_account = reads(lambda: account_bindings.unbind_account)
-    list_accounts = reads(lambda: account_bindings.list_bound_accounts)
 
     # Root keys that the user pinned, in a file for all brains
 

@@ -96,7 +96,6 @@ def _build_parser() -> ArgumentParser:
         ("--brain", "ID", "the evidence has to be about this brain"),
         ("--snapshot", "ID", "the evidence has to be about this snapshot"),
         ("--owner", "ADDRESS", "this account has to own the brain, or to have anchored the log"),
-        ("--key", "KEY", "a statement has to bind this Ed25519 key to that account"),
         ("--log-key", "VKEY", "the log has to have this key"),
         ("--require", "LEVEL", "the trust level has to be this one or higher: L1, L2 or L3"),
     ):
@@ -122,7 +121,7 @@ def _nonempty_value(text: str) -> str:
 
 def _check(args: Namespace) -> Evidence:
     data = _read_evidence(args.evidence)
-    names = ("brain", "snapshot", "owner", "key", "block_hash", "log_key", "require")
+    names = ("brain", "snapshot", "owner", "block_hash", "log_key", "require")
     expected: dict[str, Any] = {name: getattr(args, name) or "" for name in names}
     try:
         with open(args.content, "rb", buffering=0) if args.content else nullcontext() as content:

@@ -2,6 +2,7 @@
 
     name: auditor
     layout: directory          # or flat
+    owner: 0x7099…             # the account that owns this brain on a chain; verify compares them
     prompt:
       system: [SOUL.md]        # who the agent is, after prompts/system.md
       memory:
@@ -128,7 +129,8 @@ class Manifest(NamedTuple):
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
     `pinned` are the slugs or paths of skills that no rule rolls back or retires. `evolution` is
     one of EVOLUTION_MODES, `provisional` one of PROVISIONAL_POLICIES. `gaps_are_periodic`
-    tells when skills are learned from failed goals, `day` what models may cost in a day.
+    tells when skills are learned from failed goals, `day` what models may cost in a day. `owner`
+    is the address of the account that owns this brain on a chain, in lower case.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Manifest(NamedTuple):
     gaps_are_periodic: bool = True
     provisional: str = PROPOSE
     day: Bounds = NO_BOUNDS
+    owner: str = ""
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -306,6 +309,7 @@ def parse_manifest(content: bytes) -> Manifest:
         gaps_are_periodic=_read(evolution.get("gaps"), "evolution.gaps").get("periodic", True),
         provisional=evolution.get("provisional", PROPOSE) or OFF,
         day=Bounds(day.get("tokens"), _millionths(day["cost"]) if "cost" in day else None),
+        owner=_format_owner(top.get("owner", "")),
     )
 
 
@@ -393,6 +397,11 @@ def _is_period(value: Any) -> bool:
     return re.fullmatch(r"[1-9][0-9]{0,5}[smhd]", str(value), re.ASCII) is not None
 
 
+def _format_owner(value: Any) -> str:
+    """Return an address in lower case; YAML 1.1 reads one without quotes as a number."""
+    return f"0x{value:040x}" if type(value) is int else str(value).lower()
+
+
 def _is_budget(value: Any) -> bool:
     """Tell whether this is a budget with nothing unknown: a mistyped bound would bound nothing."""
     day = value.get("day") if isinstance(value, dict) and len(value) == 1 else None
@@ -414,6 +423,7 @@ MANIFEST_KEYS: Mapping[str, Mapping[str, _Check]] = {
         "name": _TEXT,
         "layout": _word(LAYOUTS),
         "home": _TEXT,
+        "owner": (lambda value: True, ""),  # what is no address is refused by `verify --ledger`
         "prompt": _settings("memory"),
         "commit": _settings("ledger"),
         "secrets": _settings("accepted"),

@@ -2,6 +2,3 @@
 
 POLICY_PATH = "trust.json"
 """The path of the trust file in a brain."""
-
-ACCOUNTS_PATH = "accounts.json"
-"""The path of the file in a brain that binds keys to accounts of EVM chains."""

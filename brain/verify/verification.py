@@ -31,9 +31,7 @@ deep verification alone. The steps, each repeated as a comment at its code:
     there is neither a trust file nor a signature nor a requirement. One key that signed
     two continuations of one snapshot is a warning, unless the head descends from both.
     Without a root key that the caller knows, signatures that are required vouch for nothing:
-    anybody can make them (`not_vouched`). The statements of the head that bind keys to
-    accounts are signed by both.
-    (`signature_check`, `account_check`)
+    anybody can make them (`not_vouched`). (`signature_check`)
 11. Receipts: the receipts that snapshots name are stored and, deep, well formed. Warnings:
     a missing receipt changes nothing that the brain holds. (`receipt_presence`)
 12. Decisions: the verdict of every admission, rejection, retirement and reinstatement is stored
@@ -65,7 +63,7 @@ from ..results import Finding, Signer, Verified
 from ..store import checks
 from ..util.process_pool import processor_count, share_jobs
 from ..util.progress import Progress, no_progress
-from . import account_check, cache_check, graph_check, table_check
+from . import cache_check, graph_check, table_check
 from .blob_check import BlobCheck, ClaimedSizes
 from .decision_check import DecisionCheck
 from .findings import finding_from_error
@@ -287,7 +285,6 @@ class _VerificationPass:
             except BrainError as error:  # the parts may locate it
                 self.add_findings([finding_from_error(error)])
             self.add_findings(work.findings([*answers]))
-        self.add_findings(account_check.check_accounts(session))
         self._signers, self._roots = work.signature_check.signers, work.signature_check.roots
         if not self._has_errors:
             self.add_findings(work.signature_check.find_unvouched())

@@ -120,7 +120,7 @@ _BRAIN_OPTIONS = ("deep", "require_signatures", "roots", "ledger")
 _PROOF_OPTIONS = ("content", "snapshot", "brain")
 _FILE_OPTIONS = {
     "evidence": (
-        *(*_PROOF_OPTIONS, "block_hash", "owner", "key"),
+        *(*_PROOF_OPTIONS, "block_hash", "owner"),
         *("log_key", "witnesses", "require"),
     ),
     "equivocation": _PROOF_OPTIONS,

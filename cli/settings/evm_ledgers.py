@@ -14,7 +14,6 @@ from .ledger_senders import (
     account_elsewhere,
     choose_signer,
     keystore_address,
-    load_account,
     read_keystore,
     split_sender,
 )
@@ -22,7 +21,6 @@ from .settings_folder import ledger_settings_path
 from .user_ledgers import ledgers_folder
 
 if TYPE_CHECKING:
-    from brain.chain.evm.account import Account
     from brain.chain.evm.evm_config import EvmLedgerConfig
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
@@ -132,18 +130,6 @@ def transaction_document(
         "gas": sent.gas,
         "fee": sent.fee,
     }
-
-
-def load_ledger_account(name: str) -> Account:
-    """Return the account that sends to a ledger, if its key is here; raises as `load_account`."""
-    sender = split_sender(name, _read_ledger_settings(name))[1]
-    if not sender.keystore and not os.environ.get("BRAIN_LEDGER_KEY"):
-        raise NotFound(
-            f"the ledger {name} has no account",
-            code="no_key",
-            hint=f"name its key with `brain config ledger {name} --keystore FILE`",
-        )
-    return load_account(sender.keystore)
 
 
 _PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}

@@ -25,9 +25,9 @@ ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-supersede", "chain-send"}
 ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
 """What takes a node: `test_on_chain` calls these."""
-WITH_AN_ACCOUNT = {"key-bind", "key-unbind", "chain-account-new"}
-"""What takes or makes the key of an account: `test_account_commands` and `test_keystores`."""
-OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust", "accounts"}
+WITH_AN_ACCOUNT = {"chain-account-new"}
+"""What makes the key of an account: `test_keystores` calls it."""
+OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
 OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
 
 
@@ -298,8 +298,6 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-threshold", ["key", "threshold", "2", "--key", "bob"], trust),
     ("key-trusted", ["key", "trusted"], trust),
     ("key-trusted", ["key", "trusted"], None),
-    ("key-bindings", ["key", "bindings"], None),
-    ("key-statement", ["key", "statement", "0x" + "1" * 40, "--key", "ada"], trust),
     ("key-roots", ["key", "roots"], None),
     ("key-roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
     ("key-roots", ["key", "roots", "--remove", "ada"], trust),

@@ -15,7 +15,6 @@ from brain.objects import paths as library_paths
 from brain.objects import snapshot, tree_node
 from brain.objects.bundle import State
 from brain.objects.tree_node import TreeEntry
-from tests.conformance.independent import accounts as other_accounts
 from tests.conformance.independent import changes as other_changes
 from tests.conformance.independent import evidence as other_evidence
 from tests.conformance.independent import gates as other_gates
@@ -271,11 +270,6 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "equivocation": _equivocation,
     "trust": _trust,
     "rights": _rights,
-    "accounts": lambda vector: {
-        "statements": other_accounts.check_accounts(
-            vector.input["text"].encode(), vector.input["brain"], vector.input["now"]
-        )
-    },
     "evidence": lambda vector: other_evidence.check_evidence(vector.input),
     "entry": lambda vector: other_log.read_entry(vector.data),
     "inclusion": lambda vector: other_log.check_inclusion(vector.input),

@@ -426,7 +426,6 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "signatures": _signatures,
     "signatures-prefixes": _prefixes,
     "equivocation": lambda vector: vector_facts.equivocation_facts(vector.data),
-    "accounts": lambda vector: vector_facts.account_facts(vector.input),
     "evidence": lambda vector: vector_facts.evidence_facts(vector.input),
     "trust": lambda vector: vector_facts.trust_facts(vector.data),
     "rights": _rights,

@@ -25,15 +25,13 @@ def build_evidence(
     *,
     path: bytes = b"",
     descent: bytes = b"",
-    accounts: tuple[bytes, bytes] | None = None,
 ) -> bytes:
     """Return the text of evidence that `snapshot` is committed: one line of ASCII, verified.
 
     `part` is the result of `Ledger.evidence` for the commitment. `path` is the text of a proof of
     a path in `snapshot`; `descent` that of a proof that the committed snapshot descends from
-    `snapshot`, needed if they differ; `accounts` the content of accounts.json in `snapshot`, and
-    the text of a proof of that path. Raises `ProofError` if the parts do not fit,
-    `InvalidInput` (`too_large`).
+    `snapshot`, needed if they differ. Raises `ProofError` if the parts do not fit, `InvalidInput`
+    (`too_large`).
     """
     log, chain = part.get("log"), part.get("chain")
     value = {
@@ -51,9 +49,6 @@ def build_evidence(
         "log": log,
         "chain": chain,
     }
-    if accounts:
-        content, proof = accounts
-        value["accounts"] = {"proof": json.loads(proof), "content": content.decode()}
     text = json.dumps(value, separators=(",", ":")).encode() + b"\n"
     if len(text) > MAX_EVIDENCE_BYTES:
         raise InvalidInput(

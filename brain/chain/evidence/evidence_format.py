@@ -18,7 +18,6 @@ from .block_header import MAX_HEADER_BYTES
 from .evidence_model import (
     KIND_ANCHOR,
     KIND_BRAIN,
-    AccountsPart,
     ChainPart,
     CommittedSnapshot,
     EvidenceDocument,
@@ -36,7 +35,6 @@ ADDRESS_FIELDS = {KIND_BRAIN: "creator", KIND_ANCHOR: "sender"}
 MAX_JSON_INTEGER = (1 << 63) - 1
 MAX_CHECKPOINT_CHARS = 64 << 10
 MAX_KEY_CHARS = 1024
-MAX_ACCOUNTS_CHARS = 512 << 10
 MAX_PATH_HASHES = 63
 """Hashes in the path from an entry to the root of a log."""
 
@@ -52,7 +50,6 @@ _EVIDENCE_FIELDS = (
     "log",
     "chain",
 )
-_OPTIONAL_FIELD = "accounts"
 _ProofT = TypeVar("_ProofT", PathProof, DescentProof)
 
 
@@ -82,9 +79,12 @@ def _parse_evidence(data: bytes) -> EvidenceDocument:
             code="unsupported_version",
             hint="it is another file, or a newer version of brain wrote it",
         )
-    accounts = None
-    if _OPTIONAL_FIELD in value:
-        accounts = _parse_accounts_part(value.pop(_OPTIONAL_FIELD))
+    if "accounts" in value:
+        raise ProofError(
+            "it shows statements of accounts, which are read no more",
+            code="unsupported_version",
+            hint="ask for evidence that a newer version of brain wrote",
+        )
     _, brain, snapshot, claim, proof, descent, committed, log, chain = json_fields.read_record(
         value, *_EVIDENCE_FIELDS
     )
@@ -98,7 +98,6 @@ def _parse_evidence(data: bytes) -> EvidenceDocument:
         committed=_parse_committed(committed),
         log=None if log is None else _parse_log_part(log),
         chain=None if chain is None else parse_chain_part(chain),
-        accounts=accounts,
     )
 
 
@@ -109,14 +108,6 @@ def _parse_proof(value: Any, kind: type[_ProofT]) -> _ProofT | None:
     if not isinstance(proof, kind):
         raise json_fields.bad_field_error(value, f"a {kind.__name__}")
     return proof
-
-
-def _parse_accounts_part(value: Any) -> AccountsPart:
-    proof, content = json_fields.read_record(value, *AccountsPart._fields)
-    path_proof = _parse_proof(proof, PathProof)
-    if path_proof is None:
-        raise json_fields.bad_field_error(proof, "a PathProof")
-    return AccountsPart(path_proof, json_fields.read_text(content, 1, MAX_ACCOUNTS_CHARS).encode())
 
 
 def _parse_committed(value: Any) -> CommittedSnapshot:

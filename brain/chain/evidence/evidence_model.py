@@ -65,13 +65,6 @@ class ChainPart(NamedTuple):
     slots: Sequence[StorageSlot]
 
 
-class AccountsPart(NamedTuple):
-    """The `content` of accounts.json, and the proof that the snapshot has that file."""
-
-    proof: PathProof
-    content: bytes
-
-
 class EvidenceDocument(NamedTuple):
     """Evidence that `snapshot`, or a descendant of it, was committed."""
 
@@ -82,21 +75,18 @@ class EvidenceDocument(NamedTuple):
     descent: DescentProof | None = None
     log: LogPart | None = None
     chain: ChainPart | None = None
-    accounts: AccountsPart | None = None
 
 
 class Expectations(NamedTuple):
     """The values that the reader knows and evidence must match; an empty field matches any.
 
-    `owner` is the account that owns the brain or anchored the log, and `key` an Ed25519 key,
-    `ed25519:…`, that is bound to it. `block_hash` may be the first bytes of one; `trust` is its
-    source. Keys of the log and of witnesses are C2SP verifier keys.
+    `owner` is the account that owns the brain or anchored the log, `block_hash` may be the first
+    bytes of one; `trust` is its source. Keys of the log and of witnesses are C2SP verifier keys.
     """
 
     brain: bytes = b""
     snapshot: bytes = b""
     owner: bytes = b""
-    key: str = ""
     block_hash: bytes = b""
     trust: str = TRUST_READER
     log_key: str = ""

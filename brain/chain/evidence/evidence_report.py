@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import BrainError, NotVouched, printable_text
-from ...results import BoundAccount, ContractInclusion, Evidence, LogInclusion
+from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import iso_time
 from ..ledger_protocol import witness_trust
 
@@ -82,7 +82,6 @@ _WITNESS_TEXT = {
 }
 _CHAIN_TEXT = {"L3": "if the block hash that you brought is of it"}
 _MAX_VALUE_CHARS = 4096
-_TIME_FIELDS = ("time", "created", "expires")
 
 
 def _trust_text(evidence: Evidence) -> str:
@@ -102,7 +101,7 @@ def _to_jsonable(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         pairs = zip(value._fields, value, strict=True)
         return {
-            name: iso_time(field) if name in _TIME_FIELDS and field else _to_jsonable(field)
+            name: iso_time(field) if name == "time" and field else _to_jsonable(field)
             for name, field in pairs
         }
     if isinstance(value, list):
@@ -178,25 +177,6 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, object]]:
         yield from _log_rows(evidence.log)
     if evidence.chain:
         yield from _chain_rows(evidence.chain, evidence.trust_level)
-    for bound in evidence.accounts:
-        yield "key", _bound_text(bound, evidence.chain)
-
-
-_BOUND_TEXT = {
-    "valid": "bound to {}, signed by both",
-    "expired": "was bound to {}, expired at that block",
-    "unchecked": "bound to {}, a wallet contract that only its chain can confirm",
-    "other_brain": "bound to {} for another brain",
-}
-
-
-def _bound_text(bound: BoundAccount, chain: ContractInclusion | None) -> str:
-    names = {chain.sender: "the sender", chain.signer: "the signer"} if chain else {}
-    if chain:
-        names[chain.owner] = "the owner"
-    return (
-        f"{bound.key}, {_BOUND_TEXT[bound.status].format(names.get(bound.account, bound.account))}"
-    )
 
 
 def _log_rows(log: LogInclusion) -> Iterator[tuple[str, object]]:

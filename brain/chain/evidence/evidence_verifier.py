@@ -1,4 +1,4 @@
-"""Verifies evidence in seven steps, from the evidence and the expectations alone.
+"""Verifies evidence in six steps, from the evidence and the expectations alone.
 
 1. It is about the brain and the snapshot that the reader expects.
 2. A path, if one is shown, is in the snapshot, which is of the brain.
@@ -6,14 +6,12 @@
 4. It was committed to a log, to a contract, or to a log that is anchored in a contract.
 5. The log: its checkpoint is signed, and holds the commitment as an entry.
 6. The chain: the contract held, in the block, that head or that checkpoint of that log.
-7. The accounts, if shown: the snapshot has these statements, which both signed.
 
 Hashes connect the steps; the key of the log and the hash of the block are the trust anchors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput
@@ -32,33 +30,27 @@ if TYPE_CHECKING:
     from ...proofs.proof_types import DescentProof, PathProof
     from ...proofs.proof_verification import ProvenFact
     from ..tlog.log_verifier import VerifiedEntry
-    from .accounts_part import CheckedStatement
 
 
 _KNOWN_KEY_HINT = "compare the key, or ask for evidence that it signed"
 
 
 class VerifiedEvidence(NamedTuple):
-    """The proven path, entry of a log and storage of a contract; None for an absent part.
-
-    `accounts` are the statements that bind keys to accounts.
-    """
+    """The proven path, entry of a log and storage of a contract; None for an absent part."""
 
     path: ProvenFact | None
     log: VerifiedEntry | None
     chain: ProvenStorage | None
-    accounts: Sequence[CheckedStatement]
 
 
 def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> VerifiedEvidence:
     """Return the facts that `evidence` proves.
 
-    Raises `InvalidInput` (`no_block`, `no_owner`, `no_statement`, `no_log`) for expectations
-    about an absent part, and `ProofError`: `not_this_brain`, `not_this_snapshot`, `wrong_snapshot`,
+    Raises `InvalidInput` (`no_block`, `no_owner`, `no_log`) for expectations about an
+    absent part, and `ProofError`: `not_this_brain`, `not_this_snapshot`, `wrong_snapshot`,
     `wrong_brain`, `no_descent`, `wrong_descent`, `no_ledger`, `wrong_ledger`,
     `wrong_parent`, `wrong_key`, `not_witnessed`, `wrong_entry`, and the codes of
-    `verify_proof`, `log_verifier.verify_inclusion`, `verify_chain_part`,
-    `verify_accounts_part` and `require_bound_key`.
+    `verify_proof`, `log_verifier.verify_inclusion` and `verify_chain_part`.
     """
     # 1. It is about the brain and the snapshot that the reader expects.
     _check_comparable(evidence, expected)
@@ -75,29 +67,7 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
     chain = None
     if evidence.chain:
         chain = verify_chain_part(evidence.chain, _chain_claim(evidence, log), expected)
-    # 7. The snapshot has the statements about accounts, which both signed.
-    accounts = _verify_accounts(evidence, log, chain, expected)
-    return VerifiedEvidence(path, log, chain, accounts)
-
-
-def _verify_accounts(
-    evidence: EvidenceDocument,
-    log: VerifiedEntry | None,
-    chain: ProvenStorage | None,
-    expected: Expectations,
-) -> list[CheckedStatement]:
-    if evidence.accounts is None:
-        return []
-    from . import accounts_part
-
-    time = chain.block.time if chain else log.entry.time // 1000 if log else 0
-    checked = accounts_part.verify_accounts_part(
-        evidence.accounts, evidence.brain, evidence.snapshot, time
-    )
-    if expected.key and evidence.chain and chain:
-        account = chain.head.owner if chain.head else evidence.chain.account_address
-        accounts_part.require_bound_key(checked, expected.key, account)
-    return checked
+    return VerifiedEvidence(path, log, chain)
 
 
 def _chain_claim(evidence: EvidenceDocument, log: VerifiedEntry | None) -> HeadClaim | AnchorClaim:
@@ -115,7 +85,6 @@ def _check_comparable(evidence: EvidenceDocument, expected: Expectations) -> Non
     for expectation, part, name in (
         (expected.block_hash, evidence.chain, "block"),
         (expected.owner, evidence.chain, "owner"),
-        (expected.key, evidence.chain and evidence.accounts, "statement"),
         (expected.log_key or expected.witnesses, evidence.log, "log"),
     ):
         if expectation and not part:

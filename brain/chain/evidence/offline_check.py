@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...digest import parse_digest
 from ...errors import InvalidInput, ProofError, printable_text
 from ...proofs.proof_json import ENTRY_TYPES
-from ...results import BoundAccount, ContractInclusion, Evidence, LogInclusion
+from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import utc_time
 from ..contracts import RUNTIME_HASH
 from ..ledger_protocol import witness_trust
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from io import RawIOBase
 
     from ..tlog.log_verifier import VerifiedEntry
-    from .accounts_part import CheckedStatement
 
 
 def check_evidence(
@@ -45,7 +44,6 @@ def check_evidence(
     brain: str = "",
     snapshot: str = "",
     owner: str = "",
-    key: str = "",
     block_hash: str = "",
     block_trust: str = TRUST_READER,
     log_key: str = "",
@@ -57,10 +55,10 @@ def check_evidence(
 
     The other arguments are known to the reader, and the evidence has to match them: the
     `content` of the file whose path is shown; the full ids `brain` and `snapshot`; the
-    address of the `owner`, or of the account that anchored the log; a `key`, `ed25519:…`, that a
-    statement binds to that account; the `block_hash`, 0x… and at least its first 16 digits,
-    with `block_trust` "L3" if the reader knows it, "L2" if several nodes said it, "L1" if one
-    did; the C2SP verifier keys of the log and of `witnesses`, all of which must have signed.
+    address of the `owner`, or of the account that anchored the log; the `block_hash`, 0x… and at
+    least its first 16 digits, with `block_trust` "L3" if the reader knows it, "L2" if
+    several nodes said it, "L1" if one did; the C2SP verifier keys of the log and of `witnesses`,
+    all of which must have signed.
 
     Anybody can make consistent evidence, also about somebody else's brain. So the result is `ok`
     only if the block hash, the key of the log or a witness was given. Of a file that it proves
@@ -69,7 +67,7 @@ def check_evidence(
 
     Raises `ProofError` as `parse_evidence` and `verify_evidence`, and `low_trust` if the trust
     level is below the one to `require`; or `InvalidInput`: `bad_id`, `bad_trust_level`, `bad_key`,
-    and `no_content`, `no_owner`, `no_statement`, `no_block` or `no_log` if the evidence has no such
+    and `no_content`, `no_owner`, `no_block` or `no_log` if the evidence has no such
     part.
     """
     for level in filter(None, (block_trust, require)):
@@ -83,7 +81,6 @@ def check_evidence(
         brain=parse_digest(brain) if brain else b"",
         snapshot=parse_digest(snapshot) if snapshot else b"",
         owner=_parse_prefixed_hex(owner, 20, "an address"),
-        key=key,
         block_hash=_parse_block_hash(block_hash),
         trust=block_trust,
         log_key=_normalize_key(log_key) if log_key else "",
@@ -96,7 +93,7 @@ def check_evidence(
     result = _evidence_result(evidence, checked, expected)
     missing = evidence_report.missing_knowledge(
         result,
-        owner=bool(owner or key),
+        owner=bool(owner),
         content=content is not None,
         block_hash_bytes=len(expected.block_hash),
     )
@@ -176,7 +173,7 @@ def _trust_level(checked: VerifiedEvidence, expected: Expectations) -> str:
 def _evidence_result(
     evidence: EvidenceDocument, checked: VerifiedEvidence, expected: Expectations
 ) -> Evidence:
-    path, log, chain, accounts = checked
+    path, log, chain = checked
     snapshot, parent, seq = evidence.committed
     log_result = chain_result = None
     if evidence.log and log:
@@ -200,7 +197,6 @@ def _evidence_result(
         size=path.size if path else None,
         log=log_result,
         chain=chain_result,
-        accounts=[_bound_account(each) for each in accounts],
         missing=[],
     )
 
@@ -235,20 +231,6 @@ def _chain_result(part: ChainPart, stored: ProvenStorage) -> ContractInclusion:
         signer=_format_hex(head.signer) if head and any(head.signer) else None,
         repairs=head.repairs if head else None,
         sender=address if is_anchor else None,
-    )
-
-
-def _bound_account(checked: CheckedStatement) -> BoundAccount:
-    from ...trust.signature_format import format_key
-
-    terms = checked.statement.terms
-    return BoundAccount(
-        key=format_key(terms.key),
-        account=_format_hex(terms.account),
-        chain_id=terms.chain_id or None,
-        created=utc_time(terms.created * 1000),
-        expires=utc_time(terms.expires * 1000) if terms.expires else None,
-        status=checked.standing,
     )
 
 

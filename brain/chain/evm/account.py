@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
-from ...trust import secp256k1
 from ..evidence.keccak import keccak256
 
+_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+"""The order of the curve (SEC 2, section 2.4.1)."""
 MAX_KEYSTORE_BYTES = 64 << 10
 """Bytes of a keystore file; a usual one has about 500."""
 MAX_SCRYPT_BYTES = 1 << 30
@@ -90,11 +91,6 @@ class Account:
         signed = self._key.sign_transaction(fields)
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
 
-    @property
-    def public_key(self) -> bytes:
-        """The public key, 64 bytes; the address is the end of its hash."""
-        return bytes(self._key._key_obj.public_key.to_bytes())
-
     def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
         """Return the 65 bytes of the signature for typed data (EIP-712)."""
         return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
@@ -110,13 +106,7 @@ def typed_data_digest(document: Mapping[str, Any]) -> bytes:
 
 
 def recover_address(digest: bytes, signature: bytes) -> str:
-    """Return the address whose key signed a digest, "" if none can have; as below."""
-    key = recover_public_key(digest, signature)
-    return f"0x{keccak256(key)[12:].hex()}" if key else ""
-
-
-def recover_public_key(digest: bytes, signature: bytes) -> bytes:
-    """Return the public key, 64 bytes, that signed a digest; b"" if none can have.
+    """Return the address whose key signed a digest, "" if none can have.
 
     `signature` is r, s and v, 65 bytes, as wallets return it.
     """
@@ -124,17 +114,18 @@ def recover_public_key(digest: bytes, signature: bytes) -> bytes:
         from eth_keys.datatypes import Signature
         from eth_keys.exceptions import BadSignature
 
-    if len(signature) != secp256k1.SIGNATURE_SIZE + 1:
-        return b""
+    if len(signature) != 65:
+        return ""
     parity = signature[-1] - 27 if signature[-1] >= 27 else signature[-1]
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
-    if parity not in (0, 1) or not 0 < r < secp256k1.ORDER or not 0 < s < secp256k1.ORDER:
-        return b""
+    if parity not in (0, 1) or not 0 < r < _ORDER or not 0 < s < _ORDER:
+        return ""
     try:
         vrs = Signature(signature[:-1] + bytes([parity]))
-        return bytes(vrs.recover_public_key_from_msg_hash(digest).to_bytes())
+        key = bytes(vrs.recover_public_key_from_msg_hash(digest).to_bytes())
     except BadSignature:
-        return b""
+        return ""
+    return f"0x{keccak256(key)[12:].hex()}"
 
 
 class NewAccount(NamedTuple):
@@ -223,7 +214,7 @@ def _parse_keystore(content: bytes) -> dict[str, Any]:
 
 
 def _is_key(key: bytes) -> bool:
-    return len(key) == 32 and 0 < int.from_bytes(key, "big") < secp256k1.ORDER
+    return len(key) == 32 and 0 < int.from_bytes(key, "big") < _ORDER
 
 
 def _passphrase_needed_error() -> InvalidInput:

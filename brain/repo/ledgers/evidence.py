@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...chain.ledger_protocol import Commitment, Ledger
-from ...errors import Conflict, InvalidInput, NotFound
+from ...errors import Conflict, NotFound
 from ...proofs import proof_builder
 from ...proofs.proof_json import render_proof
-from ...trust import ACCOUNTS_PATH
-from .. import account_file
 from ..session import Session
 from .commit import is_covered, read_checked_history
 
@@ -20,10 +18,8 @@ def build_commit_evidence(
     """Return evidence that a revision, or the file at `path` in it, is committed, as JSON text.
 
     See `check_evidence`. If the revision itself was not committed, it has the first later
-    commitment and a proof of descent. Evidence of a chain shows the statements
-    of the revision that bind keys to accounts, if all are signed by both. Raises
-    `NotFound` (`not_committed`, `no_path`), `VerificationFailed` (`rolled_back`), or
-    `LedgerError`.
+    commitment and a proof of descent. Raises `NotFound` (`not_committed`,
+    `no_path`), `VerificationFailed` (`rolled_back`), or `LedgerError`.
     """
     from ...chain.evidence.evidence_builder import build_evidence, read_proven_seq
 
@@ -48,31 +44,7 @@ def build_commit_evidence(
         snapshot,
         path=path_proof,
         descent=descent_proof,
-        accounts=_prove_statements(session, snapshot) if part["chain"] else None,
     )
-
-
-def _prove_statements(session: Session, snapshot: bytes) -> tuple[bytes, bytes] | None:
-    """Return accounts.json and the proof of its path; None if it binds no key of this brain.
-
-    A file with a bad signature would make the evidence invalid; `brain verify` reports it.
-    """
-    content = account_file.read_accounts_file(session, snapshot)
-    if content is None:
-        return None
-    from ...chain import account_statement as statements
-
-    try:
-        found = statements.parse_statements(content)
-    except InvalidInput:
-        return None
-    brain, now = session.brain_id(), session.timestamp_ms() // 1000
-    standings = {statements.verify_statement(each, brain, now) for each in found}
-    if standings & {statements.BAD_KEY_SIGNATURE, statements.BAD_ACCOUNT_SIGNATURE}:
-        return None
-    if standings == {statements.OTHER_BRAIN}:
-        return None
-    return content, _prove_file(session, ACCOUNTS_PATH, snapshot)
 
 
 def _prove_file(session: Session, path: str, snapshot: bytes) -> bytes:

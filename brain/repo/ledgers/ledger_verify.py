@@ -7,6 +7,8 @@ In steps, each repeated as a comment at its code:
 3. Its commitments are of snapshots that are here, each descending from the one before. Those
    that the owner disowned are left out, and are a warning.
 4. A branch descends from its head.
+5. The owner that the manifest names is the owner there, and has committed a snapshot that says
+   so: who signs the brain names the account, and the account names what is signed.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedger
-from ...errors import BrainError, FormatError, NotFound
+from ...errors import BrainError, FormatError, InvalidInput, NotFound
 from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
 from ..lineage_cache import AncestorSet
+from ..manifest import MANIFEST_PATH, load_manifest
 from ..session import Session
 from . import final_head
 from .commit import count_covered_snapshots
@@ -102,6 +105,8 @@ def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], Ledg
         return findings, _empty_verdict(ledger.name, ledger.identity, STATUS_NONE)
     # 4. A branch descends from its head.
     findings += _find_forked_head(session, ledger.name, head)
+    # 5. The owner that the manifest names is the owner there.
+    findings += _find_other_owner(session, ledger.name, head)
     last = ledger.status(brain, head.snapshot)
     behind = count_covered_snapshots(session, session.head(), head.snapshot)
     level = ledger.trust_level(last)
@@ -209,6 +214,27 @@ def _find_forked_head(session: Session, name: str, head: LedgerHead) -> Iterator
             return
     text = f"no branch descends from the head of {name}"
     yield _error_finding("ledger_forked", text, head.snapshot)
+
+
+def _find_other_owner(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:
+    if not head.owner:
+        return  # a log has none
+    said = []
+    for snapshot in (session.head(), head.snapshot):
+        try:
+            said.append(load_manifest(session, snapshot).owner)
+        except NotFound:
+            return  # reported already
+        except InvalidInput as error:
+            yield Finding(error.code, "warning", snapshot.hex(), MANIFEST_PATH, error.message)
+            said.append("")
+    for owner, snapshot in dict(zip(said, (session.head(), head.snapshot), strict=True)).items():
+        if owner and owner != head.owner.lower():
+            text = f"the owner in {name} is {head.owner}; {MANIFEST_PATH} names {owner}"
+            yield Finding("other_owner", "error", snapshot.hex(), MANIFEST_PATH, text)
+    if said == [head.owner.lower(), ""]:
+        text = f"the owner in {name} has not yet committed that {MANIFEST_PATH} names them"
+        yield Finding("owner_not_committed", "warning", session.head().hex(), MANIFEST_PATH, text)
 
 
 def _has_snapshot(session: Session, snapshot: bytes) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from brain.chain.evm.account import account_from_keystore
 from tests.cli.conftest import Call, validate
 from tests.cli.test_on_chain import done
-from tests.support.bound_accounts import ACCOUNT_KEY, PASSPHRASE, make_account, write_keystore
+from tests.support.bound_accounts import PASSPHRASE, make_account, write_keystore
 from tests.support.secret_files import write_secret
 
 NOWHERE = ("--chain-id", "31337", "--genesis", "0x" + "11" * 32, "--rpc", "http://127.0.0.1:1")
@@ -91,13 +91,8 @@ def test_a_keystore_that_others_can_read_is_refused(agent, cli, tmp_path, monkey
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     keystore.chmod(mode)
     configured = cli("config", "ledger", "far", *NOWHERE, "--keystore", str(keystore), "--json")
-    cli("key", "new")
-    bound = cli("key", "bind", "--account", str(keystore), "--json")
-    for refused in (configured, bound):
-        assert (refused.status, refused.error["code"]) == (1, "key_readable")
-        assert refused.error["hint"].endswith(f"chmod 600 {keystore}")
-    keystore.chmod(0o600)
-    assert cli("key", "bind", "--account", str(keystore)).status == 0
+    assert (configured.status, configured.error["code"]) == (1, "key_readable")
+    assert configured.error["hint"].endswith(f"chmod 600 {keystore}")
 
 
 def test_a_keystore_that_others_can_read_by_now_signs_no_transaction(
@@ -114,25 +109,22 @@ def test_a_keystore_that_others_can_read_by_now_signs_no_transaction(
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
 def test_a_passphrase_file_that_others_can_read_is_refused(agent, cli, tmp_path, monkeypatch, mode):
-    keystore, passphrase = write_keystore(tmp_path)
+    _, passphrase = write_keystore(tmp_path)
     passphrase.chmod(mode)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     key = cli("key", "new", "safe", "--passphrase-file", str(passphrase), "--json")
-    cli("key", "new")
-    bound = cli("key", "bind", "--account", str(keystore), "--json")
     made = cli("chain", "account", "new", str(tmp_path / "new.json"), "--json")
-    for refused in (key, bound, made):
+    for refused in (key, made):
         assert (refused.status, refused.error["code"]) == (1, "key_readable")
         assert refused.error["hint"].endswith(f"chmod 600 {passphrase}")
 
 
 def test_a_passphrase_may_come_from_a_pipe(agent, cli, tmp_path, monkeypatch):
-    keystore, _ = write_keystore(tmp_path)
     source, sink = os.pipe()
     os.write(sink, f"{PASSPHRASE}\n".encode())
     os.close(sink)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", f"/dev/fd/{source}")
-    cli("key", "new")
-    assert cli("key", "bind", "--account", str(keystore)).status == 0
+    path = tmp_path / "account.json"
+    made = cli("chain", "account", "new", str(path), "--json").document
     os.close(source)
-    assert make_account(ACCOUNT_KEY).address in cli("key", "bindings").out
+    assert account_from_keystore(path.read_bytes(), PASSPHRASE).address == made["account"]

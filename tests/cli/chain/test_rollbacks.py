@@ -88,28 +88,50 @@ def test_a_final_batch_has_the_level_of_a_final_commitment(nodes, level, node, c
     assert done(cli, "chain", "status", *on)["trust_level"] == level
 
 
-# Evidence from a real node tells a stranger who knows a key whose brain it is.
-def test_evidence_shows_that_the_owner_is_bound_to_a_key(node, agent, cli, chain, tmp_path):
-    key = cli("key", "new").out.strip()
-    done(cli, "key", "bind", "--ledger", chain)
-    opened = done(cli, "chain", "open", "--ledger", chain)
-    node.mine(3)
-    file = str(tmp_path / "evidence.json")
-    assert cli("chain", "evidence", "--ledger", chain, "-o", file).status == 0
-    found = done(cli, "chain", "check", file, "--key", key)
-    assert [(one["account"], one["key"], one["status"]) for one in found["accounts"]] == [
-        (opened["sender"], key, "valid")
-    ]
-    other = cli("key", "new", "other").out.strip()
-    refused = cli("chain", "check", file, "--key", other, "--json")
-    assert (refused.status, refused.error["code"]) == (3, "not_bound")
+# Whose brain it is: the manifest, which the keys of the brain sign, names the account, and the
+# account commits the snapshot with that line.
+def findings(cli, chain):
+    told = cli("verify", "--ledger", chain, "--json")
+    found = [(one["code"], one["severity"]) for one in told.document["findings"]]
+    return told.status, [one for one in found if "owner" in one[0] or "manifest" in one[0]]
 
 
-def test_a_broken_file_of_statements_does_not_stop_evidence(node, agent, cli, chain, tmp_path):
-    (agent / "accounts.json").write_text("{}")
+def name_owner(cli, text):
+    path = Path("manifest.yaml")
+    path.write_text(f"{path.read_text()}owner: {text}\n" if text else "name: x\n")
     assert cli("snapshot").status == 0
+
+
+def test_the_owner_in_the_manifest_is_compared_with_the_contract_both_ways(node, cli, agent, chain):
+    on = ("--ledger", chain)
+    owner = done(cli, "chain", "open", *on)["sender"]
+    assert findings(cli, chain) == (0, [])
+    name_owner(cli, owner)
+    assert findings(cli, chain) == (0, [("owner_not_committed", "warning")])
+    done(cli, "chain", "commit", *on)
+    assert findings(cli, chain) == (0, [])
+    name_owner(cli, "")
+    name_owner(cli, "0x" + "1" * 40)
+    assert findings(cli, chain) == (3, [("other_owner", "error")])
+
+
+def test_a_committed_line_is_compared_although_a_later_snapshot_left_it_out(
+    node, cli, agent, chain
+):
+    name_owner(cli, "0x" + "1" * 40)
     done(cli, "chain", "open", "--ledger", chain)
-    node.mine(3)
-    file = str(tmp_path / "evidence.json")
-    assert cli("chain", "evidence", "--ledger", chain, "-o", file).status == 0
-    assert done(cli, "chain", "check", file)["accounts"] == []
+    name_owner(cli, "")
+    assert findings(cli, chain) == (3, [("other_owner", "error")])
+
+
+def test_an_owner_that_is_no_address_is_another_one(node, cli, agent, chain):
+    done(cli, "chain", "open", "--ledger", chain)
+    name_owner(cli, "mallory")
+    assert findings(cli, chain) == (3, [("other_owner", "error")])
+
+
+def test_a_manifest_that_cannot_be_read_names_nobody(node, cli, agent, chain):
+    done(cli, "chain", "open", "--ledger", chain)
+    Path("manifest.yaml").write_text("layout: [")
+    assert cli("snapshot").status == 0
+    assert findings(cli, chain) == (0, [("bad_manifest", "warning")])

@@ -9,8 +9,7 @@ from typing import Any
 import rlp
 from Crypto.Hash import keccak as _keccak
 
-from tests.conformance.independent.accounts import check_accounts
-from tests.conformance.independent.objects import InvalidFormat, blob_id, require
+from tests.conformance.independent.objects import InvalidFormat, require
 from tests.conformance.independent.proofs import check_proof, parse_json, read_id, require_keys
 from tests.conformance.independent.tlog import check_inclusion, read_entry
 
@@ -57,7 +56,7 @@ def check_evidence(given: EvidenceDocument) -> EvidenceDocument:
     text = given["text"].encode()
     require(len(text) <= 4_194_304, "too large")
     found = parse_json(text)
-    require_keys(found, _TOP_FIELDS | ({"accounts"} if "accounts" in found else set()))
+    require_keys(found, _TOP_FIELDS)
     require(found["format"] == "brain v1 evidence" and found["claim"] == "commitment", "format")
     brain, snapshot = read_id(found["brain"]), read_id(found["snapshot"])
     committed, log, chain = found["committed"], found["log"], found["chain"]
@@ -73,7 +72,7 @@ def check_evidence(given: EvidenceDocument) -> EvidenceDocument:
     require(chain or "block_hash" not in given, "no block to compare")
     block = _check_chain(chain, found, given.get("block_hash"), told) if chain else None
     parent = committed["parent"] or ""
-    out = {
+    return {
         "level": "L3" if "block_hash" in given else "L0",
         "brain": brain.hex(),
         "snapshot": snapshot.hex(),
@@ -82,26 +81,6 @@ def check_evidence(given: EvidenceDocument) -> EvidenceDocument:
         "log": told,
         "chain": block,
     }
-    if "accounts" in found:
-        time = (block[2] if block else told[-1] if told else 0) // 1000
-        out["accounts"] = _check_accounts(found["accounts"], brain, snapshot, time)
-    return out
-
-
-def _check_accounts(part: Any, brain: bytes, snapshot: bytes, time: int) -> list[list[Any]]:
-    require_keys(part, {"proof", "content"})
-    require(type(part["content"]) is str, "the content")
-    require(part["proof"] is not None, "a proof")
-    told = check_proof(json.dumps(part["proof"]).encode())
-    content = part["content"].encode("utf-8", "surrogatepass")
-    require("path" in told, "a proof of a path")
-    require((told["brain"], told["snapshot"]) == (brain.hex(), snapshot.hex()), "of another")
-    named = [told["path"], told["blob"], told["size"]]
-    require(named == ["accounts.json", blob_id(content).hex(), len(content)], "another file")
-    require(told["type"] != 2, "a link")
-    statements = check_accounts(content, brain.hex(), time)
-    require(not any(row[3].startswith("bad_") for row in statements), "both signatures")
-    return statements
 
 
 def _check_path_proof(proof: Any, brain: bytes, snapshot: bytes) -> list[Any] | None:

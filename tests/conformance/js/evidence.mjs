@@ -1,12 +1,10 @@
 // Evidence that a snapshot was committed: to a log, to a contract, or to a log that is anchored in one.
 
 import { readFileSync } from "node:fs";
-import { readAccounts } from "./accounts.mjs";
 import { hex, isNumber, need, unhex, utf8 } from "./bytes.mjs";
 import { fields, id, list, parse } from "./json.mjs";
 import { provenBy } from "./proofs.mjs";
 import { MAX_NUMBER, readEntry, readInclusion, sha } from "./tlog.mjs";
-import { blobId } from "./digest.mjs";
 import { keccak, lookUp, readRlp, rlpBytes, rlpList, rlpNumber } from "./tries.mjs";
 
 const MAX_BYTES = 4_194_304;
@@ -35,7 +33,7 @@ const nodes = (value) => list(value, 64).map((node) => bytes(node, 1024));
 
 /** Return what evidence shows to a reader who knows the hash of the block or the key of the log. */
 export function readEvidence({ text, block_hash: known, log_key: key }) {
-  const found = fields(parse(utf8(text), MAX_BYTES), FIELDS, ["accounts"]);
+  const found = fields(parse(utf8(text), MAX_BYTES), FIELDS);
   need(found.format === "brain v1 evidence" && found.claim === "commitment", "another format");
   const [brain, snapshot] = [id(found.brain), id(found.snapshot)];
   const { snapshot: target, parent, seq } = fields(found.committed, ["snapshot", "parent", "seq"]);
@@ -49,22 +47,7 @@ export function readEvidence({ text, block_hash: known, log_key: key }) {
   need((has.chain || known === undefined) && (has.log || key === undefined), "nothing to compare");
   const log = unlessNull(found.log, (part) => readLog(part, found, key));
   const chain = unlessNull(found.chain, (part) => readChain(part, found, log, known));
-  const shown = { level: known === undefined ? "L0" : "L3", brain, snapshot, committed, path, log: log?.shown ?? null, chain };
-  if (found.accounts === undefined) return shown;
-  const time = chain === null ? log.shown.at(-1) : chain[2];
-  return { ...shown, accounts: shownAccounts(found.accounts, brain, snapshot, BigInt(time) / 1000n) };
-}
-
-/** Return the statements of the snapshot, none of which may be forged. */
-function shownAccounts(accounts, brain, snapshot, time) {
-  const { proof, content } = fields(accounts, ["proof", "content"]);
-  const shown = provenBy(proof);
-  need(proof.kind === "path" && shown.brain === brain && shown.snapshot === snapshot, "accounts of another snapshot");
-  need(typeof content === "string" && shown.path === "accounts.json" && shown.type !== 2, "another file");
-  need(shown.blob === blobId(utf8(content)) && shown.size === utf8(content).length, "another content");
-  const statements = readAccounts(utf8(content), brain, time);
-  need(statements.every(([, , , standing]) => !standing.startsWith("bad_")), "a statement that is not signed by both");
-  return statements;
+  return { level: known === undefined ? "L0" : "L3", brain, snapshot, committed, path, log: log?.shown ?? null, chain };
 }
 
 function shownPath(proof, brain, snapshot) {

@@ -7,5 +7,4 @@ export const { blake3 } = require("@noble/hashes/blake3");
 export const { sha256, sha512 } = require("@noble/hashes/sha2");
 export const { keccak_256 } = require("@noble/hashes/sha3");
 export const { ed25519 } = require("@noble/curves/ed25519");
-export const { secp256k1 } = require("@noble/curves/secp256k1");
 export const { Encoder } = require("@msgpack/msgpack");

@@ -5,7 +5,6 @@ import { hex, need, text, unhex, utf8 } from "./bytes.mjs";
 import { checkBrain } from "./brain.mjs";
 import { checkChange } from "./changes.mjs";
 import { blobId, digest, root } from "./digest.mjs";
-import { readAccounts } from "./accounts.mjs";
 import { readEvidence } from "./evidence.mjs";
 import { byId, checkPlace, readSnapshot, redactedBefore } from "./lineage.mjs";
 import { decode } from "./msgpack.mjs";
@@ -101,7 +100,6 @@ export const KINDS = {
   receipt: ofBytes(outline),
   verdict: ofBytes(readVerdict),
   evidence: readEvidence,
-  accounts: ({ text: content, brain: about, now }) => ({ statements: readAccounts(utf8(content), about, now) }),
   ...{ consistency: readConsistency, entry: ofBytes(readEntry) },
   inclusion: (input) => {
     const { origin, size, root, witnesses } = readInclusion(input);

@@ -5,7 +5,7 @@ Run `python -m tests.support.chain.evidence_mutations`.
     python -m tests.support.chain.evidence_mutations --count 20000 --seed 7
 
 A mutant may be taken only if it shows what the evidence shows that it was made of, with
-or without the file or the statements about accounts: compared is all that is told, but for
+or without the file: compared is all that is told, but for
 `chain_id`, which evidence says of itself and cannot show. The reader brings the hash of the
 block and the key of the log, for without them anybody can make evidence of anything. Who has
 the hash of the block does not need the key of a log that is anchored there: such evidence is
@@ -26,10 +26,8 @@ from brain import check_evidence
 from brain.chain.evidence import rlp
 from brain.errors import BrainError
 from brain.results import Evidence
-from brain.trust import ed25519
-from brain.trust.signature_format import format_key
 from tests.support import anvil_node
-from tests.support.chain import bound_evidence, captured_evidence, evidence_forgeries
+from tests.support.chain import captured_evidence, evidence_forgeries
 from tests.support.chain.captured_evidence import EvidenceCase
 from tests.support.chain.registry_contract import RegistryContract
 from tests.support.json_mutations import JsonPath, replace_at
@@ -48,22 +46,9 @@ def check_or_none(data: bytes, known: Mapping[str, Any]) -> Evidence | None:
 
 
 def allowed_results(given: EvidenceCase) -> list[Evidence | None]:
-    """Return what a mutant may show: the same, with or without the file and the statements."""
-    bound = given.document
-    unbound = {name: value for name, value in bound.items() if name != "accounts"}
-    documents = [{**one, **less} for one in (bound, unbound) for less in ({}, {"proof": None})]
+    """Return what a mutant may show: the same, with or without the file."""
+    documents = [{**given.document, **less} for less in ({}, {"proof": None})]
     return [check_or_none(json.dumps(one).encode(), given.known) for one in documents]
-
-
-def bound_cases() -> dict[str, EvidenceCase]:
-    """Return evidence with a statement that binds the owner, which the reader asks for or not."""
-    made = bound_evidence.bound_evidence()
-    known = {"block_hash": made.block_hash, "owner": bound_evidence.make_account().address}
-    key = format_key(ed25519.public_key(bound_evidence.KEY_SEED))
-    return {
-        "bound": EvidenceCase(made.document, known),
-        "bound, known key": EvidenceCase(made.document, {**known, "key": key}),
-    }
 
 
 def walk_json(value: Any, way: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
@@ -216,7 +201,7 @@ def run_campaign(given: Mapping[str, EvidenceCase], count: int, seed: int) -> Co
     anchored = given["anchor"]
     block_alone = {name: anchored.known[name] for name in ("block_hash", "owner")}
     alone = {"anchor, unknown key": anchored._replace(known=block_alone)}
-    given = {**given, **alone, **bound_cases()}
+    given = {**given, **alone}
     maker = EvidenceMutator([*given.values()], seed)
     may = {name: allowed_results(one) for name, one in given.items()}
     names = sorted(given)

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from brain import check_evidence
-from brain.chain import account_statement
 from brain.chain.tlog.log_entry import decode_entry, encode_entry
 from brain.chain.tlog.rfc6962 import leaf_hash
 from brain.digest import blob_id
@@ -48,32 +47,12 @@ def evidence_facts(given: dict[str, str]) -> Document:
             *(chain.block, chain.block_hash, epoch_ms(chain.time), chain.contract),
             *(chain.owner, chain.signer, chain.repairs, chain.sender),
         ] if chain else None,
-        **({"accounts": [
-            [bound.key, bound.account, bound.chain_id, bound.status] for bound in found.accounts
-        ]} if found.accounts else {}),
     }  # fmt: skip
 
 
 def _checked(given: dict[str, str]) -> Evidence:
     known = {name: value for name, value in given.items() if name != "text"}
     return check_evidence(given["text"].encode(), **known)  # type: ignore[arg-type]
-
-
-def account_facts(given: Document) -> Document:
-    """Return each statement's key, account, chain and standing."""
-    found = account_statement.parse_statements(given["text"].encode())
-    brain, now = bytes.fromhex(given["brain"]), given["now"]
-    return {
-        "statements": [
-            [
-                f"ed25519:{each.terms.key.hex()}",
-                f"0x{each.terms.account.hex()}",
-                each.terms.chain_id or None,
-                account_statement.verify_statement(each, brain, now),
-            ]
-            for each in found
-        ]
-    }
 
 
 def equivocation_facts(text: bytes) -> dict[str, Any]:
