@@ -288,7 +288,7 @@ class SearchCache:
 FUSION_DEPTH = 100
 """Places of each ranking that are fused; skills after them score 0."""
 WORDS_WEIGHT = 0.5
-"""Weight of the words, where meaning has 1; chosen with the tuning half (docs/selection.md)."""
+"""Weight of the words, where meaning has 1; chosen with the tuning half."""
 
 
 def fuse_rankings(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .selectors import STOP_WORDS, split_unspaced_runs, split_words
 
 NEAR_DUPLICATE_THRESHOLD = 0.5
-"""Least similarity of near-duplicates; see docs/selection.md."""
+"""Least similarity of near-duplicates; docs/guides/teams.md has what it finds."""
 _NAME_WEIGHT = 0.9
 """The similarity of two skills that share only their name."""
 _PREFILTER_THRESHOLD = 0.25

@@ -14,7 +14,7 @@ from tests.support.search.labelled_skills import (
     load_labelled_set,
 )
 
-DOCUMENT = Path(__file__).parents[2] / "docs/selection.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/guides/agents.md"
 
 
 def test_there_are_enough_skills_and_tasks_and_none_twice():

@@ -1,4 +1,4 @@
-"""What docs/mcp.md says is so."""
+"""What docs/guides/agents.md says is so."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from brain.serve.tools import TOOLS
 
 @pytest.fixture
 def text(project):
-    return (project / "docs/mcp.md").read_text("utf-8")
+    return (project / "docs/guides/agents.md").read_text("utf-8")
 
 
 def test_every_tool_option_and_client_is_named(text):

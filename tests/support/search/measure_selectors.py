@@ -1,6 +1,6 @@
 """Recall of each selector: `python -m tests.support.search.measure_selectors FILE`.
 
-The table between the two marks in FILE (docs/selection.md) is written anew. With
+The table between the two marks in FILE (docs/guides/agents.md) is written anew. With
 `--model` the rows of an embedder are measured, too, behind the endpoint `--base-url`. Without it
 those that are there stay.
 """
