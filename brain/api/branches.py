@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..repo.part import LockedSession, Part, call_system, lazy, reads, writes
+from ..repo.part import LockedSession, Part, call_system, lazy, reads, streams, writes
 
 if TYPE_CHECKING:
     import builtins
@@ -86,7 +86,9 @@ class ProposalsPart(Part, Generic[AnyBrain]):
             raise
 
     list = reads(lambda: proposals.list_proposals)
+    names = reads(lambda: proposals.list_names)
     show = reads(lambda: proposals.find_proposal)
+    hunks = streams(lambda: proposals.list_hunks)
     accept = writes(lambda: proposals.accept_proposal)
     reject = reads(lambda: proposals.reject_proposal)
     list_rejections = reads(lambda: proposals.list_rejections)

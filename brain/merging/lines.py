@@ -276,11 +276,35 @@ def count_changed_lines(old: bytes, new: bytes) -> LineCounts:
     return LineCounts(len(new_lines) - len(old_lines) + removed, removed)
 
 
-def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterator[str]:
+class LineHunk(NamedTuple):
+    """Lines near each other that changed, with what stays around them.
+
+    `old` and `new` are the numbers of its first line and of the one behind its last, from 0;
+    `lines` are those of a unified diff.
+    """
+
+    old: tuple[int, int]
+    new: tuple[int, int]
+    lines: list[str]
+
+
+def unified_diff(
+    old: bytes, new: bytes, old_name: str, new_name: str, context: int = CONTEXT_LINES
+) -> Iterator[str]:
     """Yield the lines of a unified diff, without line ends; none if the texts are equal.
 
     A last line without a line end is marked as in `diff` and git.
     """
+    for number, hunk in enumerate(iter_hunks(old, new, context)):
+        if not number:
+            yield f"--- {old_name}"
+            yield f"+++ {new_name}"
+        yield f"@@ -{_hunk_range(*hunk.old)} +{_hunk_range(*hunk.new)} @@"
+        yield from hunk.lines
+
+
+def iter_hunks(old: bytes, new: bytes, context: int = CONTEXT_LINES) -> Iterator[LineHunk]:
+    """Yield the hunks of a unified diff with so many unchanged lines around each change."""
     if old == new:
         return
     from difflib import Match, SequenceMatcher
@@ -298,15 +322,26 @@ def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterat
             blocks.append(Match(i, j, int(i < len(matches))))
     matcher: SequenceMatcher[str] = SequenceMatcher(None, [], [], autojunk=False)
     matcher.matching_blocks = blocks  # type: ignore[attr-defined]  # what difflib would find
-    yield f"--- {old_name}"
-    yield f"+++ {new_name}"
-    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
-        a1, a2, b1, b2 = group[0][1], group[-1][2], group[0][3], group[-1][4]
-        yield f"@@ -{_hunk_range(start, a1, a2)} +{_hunk_range(start, b1, b2)} @@"
+    for group in matcher.get_grouped_opcodes(context):
+        text: list[str] = []
         for tag, i1, i2, j1, j2 in group:
-            yield from _prefix_lines(" " if tag == "equal" else "-", old_lines[i1:i2])
+            text += _prefix_lines(" " if tag == "equal" else "-", old_lines[i1:i2])
             if tag != "equal":
-                yield from _prefix_lines("+", new_lines[j1:j2])
+                text += _prefix_lines("+", new_lines[j1:j2])
+        a1, a2, b1, b2 = (start + n for n in (group[0][1], group[-1][2], group[0][3], group[-1][4]))
+        yield LineHunk((a1, a2), (b1, b2), text)
+
+
+def apply_hunks(old: bytes, new: bytes, chosen: Sequence[bool], context: int) -> bytes:
+    """Return the old text with those of its hunks that are chosen, in their order."""
+    before, after = split_lines(old), split_lines(new)
+    out: TextLines = []
+    at = 0
+    for hunk, is_chosen in zip(iter_hunks(old, new, context), chosen, strict=True):
+        if is_chosen:
+            out += before[at : hunk.old[0]] + after[slice(*hunk.new)]
+            at = hunk.old[1]
+    return b"".join(out + before[at:])
 
 
 def _drop_common_start(old: bytes, new: bytes) -> tuple[int, TextLines, TextLines]:
@@ -333,9 +368,9 @@ def _common_length(one: bytes, other: bytes) -> int:
     return low
 
 
-def _hunk_range(first: int, start: int, stop: int) -> str:
+def _hunk_range(start: int, stop: int) -> str:
     length = stop - start
-    at = first + start + (1 if length else 0)
+    at = start + (1 if length else 0)
     return str(at) if length == 1 else f"{at},{length}"
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice, product
 
 from ..errors import InvalidInput, NotFound, printable_text
+from ..merging import lines
 from ..objects import operation
 from ..objects.paths import folders_above, is_at_or_below, split_section
 from ..objects.tree import Difference
 from ..objects.tree_node import ENTRY_KIND_NAMES, LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.session import BrainState, Session
-from ..results import Diff, DiffStat, FileState, PathChange, SkillChange, UndiffableFile
+from ..results import Diff, DiffStat, FileState, Hunk, PathChange, SkillChange, UndiffableFile
 from ..results.text_format import changes_outside_skills, format_skill_change
 from ..skills import skill_version
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
@@ -37,6 +39,9 @@ _MAX_DIFFERENCES = 4096
 _MAX_NAMED_CHANGES = 8
 """The most changes that a message names; the others are counted."""
 _MAX_DESCRIBED_FILES = 500
+_HUNK_CONTEXT = 1
+"""Unchanged lines around a change that is accepted alone: few, so that close ones stay apart."""
+_HUNK_START = re.compile(r"^(?=@@ )", re.MULTILINE)
 
 
 def diff(
@@ -380,17 +385,16 @@ def diff_stat(session: Session, diff: Diff) -> list[DiffStat]:
 
 
 def _count_lines(session: Session, change: PathChange, stored: bool) -> DiffStat:
-    from ..merging import lines
-
     sides = _read_sides(session, change, stored)
     counts = (-1, -1) if isinstance(sides, str) else lines.count_changed_lines(*sides)
     return DiffStat(change.path, *counts)
 
 
-def patch(session: Session, diff: Diff) -> Iterator[str]:
-    """Yield a diff in git's unified format, one text per file; binary files only by name."""
-    from ..merging import lines
+def patch(session: Session, diff: Diff, context: int = lines.CONTEXT_LINES) -> Iterator[str]:
+    """Yield a diff in git's unified format, one text per file; binary files only by name.
 
+    `context` is the number of unchanged lines around each change.
+    """
     for change in diff.changes:
         source = change.from_path or change.path
         old_name = "/dev/null" if change.change == "added" else f"a/{source}"
@@ -403,7 +407,7 @@ def patch(session: Session, diff: Diff) -> Iterator[str]:
             was, now = map(lines.find_line_ends, sides)
             if was != now and sides[0].replace(b"\r\n", b"\n") == sides[1].replace(b"\r\n", b"\n"):
                 text.append(f"Only line ends differ: {was} before, {now} after")
-            text += lines.unified_diff(*sides, old_name, new_name)
+            text += lines.unified_diff(*sides, old_name, new_name, context)
         elif change.before != change.after and sides == _BINARY:
             text.append(f"Binary files {old_name} and {new_name} differ")
         elif change.before != change.after:
@@ -449,8 +453,6 @@ def _read_sides(session: Session, change: PathChange, stored: bool) -> tuple[byt
         return new
     if isinstance(old, str):
         return old
-    from ..merging import lines
-
     return _BINARY if lines.is_binary(old) or lines.is_binary(new) else (old, new)
 
 
@@ -475,6 +477,56 @@ def _read_in_folder(session: Session, path: str, max_bytes: int) -> bytes | None
     from ..folder.read import read_bounded_file
 
     return read_bounded_file(session.root, path, max_bytes)
+
+
+def list_hunks(session: Session, diff: Diff) -> Iterator[Hunk]:
+    """Yield the changes of a diff between two snapshots, as they can be taken one by one.
+
+    A file that was added, removed or renamed, that is no text, or whose kind changed, is one.
+    """
+    number = 0
+    for change, text in zip(diff.changes, patch(session, diff, _HUNK_CONTEXT), strict=True):
+        kinds = [
+            entry and entry.kind
+            for entry in (_find_entry(session, side, change.path) for side in (diff.from_, diff.to))
+        ]
+        parts = [text]
+        if change.change == "modified" and kinds[0] == kinds[1] != LINK:
+            head, *rest = _HUNK_START.split(text)
+            parts = [head + part if not at else part for at, part in enumerate(rest)] or [head]
+        for part in parts:
+            number += 1
+            yield Hunk(number, change.path, part)
+
+
+def choose_hunks(
+    session: Session, diff: Diff, numbers: Sequence[int]
+) -> tuple[dict[str, TreeEntry | None], dict[str, bytes]]:
+    """Return what some hunks of a diff change: entries by path, and texts of which a part is taken.
+
+    Raises `NotFound` (`no_hunk`).
+    """
+    chosen: dict[str, list[bool]] = {}
+    for hunk in list_hunks(session, diff):
+        chosen.setdefault(hunk.path, []).append(hunk.number in numbers)
+    last = sum(map(len, chosen.values()))
+    if wrong := [number for number in numbers if not 1 <= number <= last]:
+        raise NotFound(
+            f"the proposal has no hunk {wrong[0]}; the last one is {last}",
+            code="no_hunk",
+            hint="`brain proposal show` numbers them",
+        )
+    edits: dict[str, TreeEntry | None] = {}
+    texts: dict[str, bytes] = {}
+    for change in diff.changes:
+        marks = chosen[change.path]
+        if all(marks):
+            edits[change.path] = _find_entry(session, diff.to, change.path)
+            if change.from_path:
+                edits[change.from_path] = None
+        elif any(marks) and not isinstance(sides := _read_sides(session, change, True), str):
+            texts[change.path] = lines.apply_hunks(*sides, marks, _HUNK_CONTEXT)
+    return edits, texts
 
 
 def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from .. import limits
@@ -41,6 +41,9 @@ from .merge_contents import (
     build_base,
 )
 
+Prepare = Callable[[WriteTransaction], bytes]
+"""Records what is to be merged, and returns its snapshot."""
+
 
 def start_merge(
     session: Session,
@@ -66,8 +69,12 @@ def begin_merge(
     command: str,
     choose: Chooser,
     progress: Progress | None,
+    prepare: Prepare | None = None,
 ) -> Merged:
-    """Merge a revision; `command` is stored with the merge."""
+    """Merge a revision; `command` is stored with the merge.
+
+    `prepare` may record what is merged instead, in the same operation, and return its snapshot.
+    """
     head = session.head()
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
@@ -78,7 +85,7 @@ def begin_merge(
             message=message,
             command=command,
         )
-        merged = _run_merge(session, request, choose, progress or no_progress)
+        merged, request = _run_merge(session, request, choose, progress or no_progress, prepare)
     _sign_accepted(session, request, head)
     return merged
 
@@ -116,7 +123,7 @@ def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
                 return session.reader.read_blob(row.chosen)
             return row and row.choice
 
-        merged = _run_merge(session, state, choose, progress or no_progress)
+        merged, _ = _run_merge(session, state, choose, progress or no_progress)
     _sign_accepted(session, state, head)
     return merged
 
@@ -227,15 +234,18 @@ def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> byte
 
 
 def _run_merge(
-    session: Session, request: MergeState, choose: Chooser, progress: Progress
-) -> Merged:
+    session: Session,
+    request: MergeState,
+    choose: Chooser,
+    progress: Progress,
+    prepare: Prepare | None = None,
+) -> tuple[Merged, MergeState]:
     """Merge what is requested, or leave it pending.
 
     Accepting a proposal always records a snapshot, which names who accepted it.
     """
-    with write_transaction(
-        session, "merge", f"merge {printable_text(request.revision, 80)}", progress
-    ) as txn:
+    description = f"{request.command} {printable_text(_short_revision(request), 80)}"
+    with write_transaction(session, "merge", description, progress) as txn:
         brains = {  # a genesis names no brain: its own id is that of the brain
             session.load_snapshot(side).brain or side for side in (txn.head, request.theirs)
         }
@@ -245,6 +255,8 @@ def _run_merge(
                 code="other_brain",
                 hint="a fork is a separate brain",
             )
+        if prepare is not None:
+            request = request._replace(theirs=prepare(txn))
         approver = find_approver(session, request)
         bases, merge = _merge_states(txn, request.theirs, choose)
         ours, unresolved = txn.head, merge.unresolved
@@ -271,7 +283,7 @@ def _run_merge(
         merge_state.write_marker_files(session, unresolved, request.branch, request.revision)
     else:
         merge_state.remove_marker_files(session)
-    return Merged(
+    merged = Merged(
         snapshot=txn.head.hex(),
         bundle=txn.state.id.hex(),
         parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
@@ -289,6 +301,7 @@ def _run_merge(
         notices=merge.notices,
         commitment=None,
     )
+    return merged, request
 
 
 def _merge_states(
@@ -331,10 +344,13 @@ def _record_merge(
         if all(not text or operation.is_version(text) for text in row[1:])
     ]
     merge_operation = operation.merge_operation(bases, stated)
-    revision = request.revision[:12] if is_hex(request.revision) else request.revision
-    message = request.message or f"Merge {revision}"
+    message = request.message or f"Merge {_short_revision(request)}"
     txn.record_snapshot(edits, merge_operation, message, merged=(request.theirs,), author=author)
     txn.writes.update(edits)
+
+
+def _short_revision(request: MergeState) -> str:
+    return request.revision[:12] if is_hex(request.revision) else request.revision
 
 
 def find_approver(session: Session, request: MergeState) -> str:

@@ -8,35 +8,39 @@ proposal stay open. It is rejected by deleting its branch; the operation log has
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
 
 from ..digest import is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
-from ..limits import MAX_MESSAGE_BYTES
+from ..limits import MAX_EDIT_BYTES, MAX_MESSAGE_BYTES
+from ..merging import lines
+from ..named_tuple import NamedTuple
 from ..objects.bundle import Edits
 from ..objects.lineage import walk_first_parents
 from ..objects.operation import merge_operation
+from ..objects.tree_node import LINK
 from ..repo import lineage_cache
+from ..repo.derive import may_be_skill
 from ..repo.find_skill import Skills
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND, MergeState, decode_log_entry
 from ..repo.secrets import mask_recorded_message
-from ..repo.session import Session, head_ref, validate_text
+from ..repo.session import BrainState, Session, head_ref, validate_text
 from ..repo.transaction import (
+    WriteTransaction,
     lock_for_writing,
-    locked_write_transaction,
     log_operation,
     store_transaction,
 )
-from ..results import Merged, Proposal, Rejection
+from ..repo.working_copy import BlobBatch
+from ..results import Hunk, Merged, Proposal, Rejection
 from ..skills.slug import slugify
 from ..store.reader import StoreReader
 from ..store.writer import open_store_or_readonly
 from ..util.progress import Progress
-from ..util.text import login_name
 from ..util.utc_time import utc_time
 from . import branches, merge_state
 
@@ -46,6 +50,9 @@ PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
 _REJECT, _REASON = f"reject {PROPOSAL_BRANCH_PREFIX}", ": "
 """What comes before the name, and the reason, in the description of a rejection."""
 _MAX_READ_OPERATIONS = 200
+
+Edit = Callable[[dict[str, bytes]], Mapping[str, bytes]]
+"""Gets the proposed texts by path, and returns those that are accepted instead."""
 
 
 class ProposalSession(Session):
@@ -115,9 +122,15 @@ def open_proposal(
         raise
 
 
-def list_proposals(session: Session) -> list[Proposal]:
-    """Return the proposals with changes that the current branch lacks, by name."""
-    return [_describe_proposal(session, *one) for one in list_reviewable_tips(session).items()]
+def list_proposals(session: Session, limit: int | None = None) -> list[Proposal]:
+    """Return the proposals with changes that the current branch lacks, by name, at most `limit`."""
+    tips = islice(list_reviewable_tips(session).items(), limit)
+    return [_describe_proposal(session, *one) for one in tips]
+
+
+def list_names(session: Session) -> list[str]:
+    """Return the names of all that `list_proposals` describes, which takes longer."""
+    return list(list_reviewable_tips(session))
 
 
 def list_reviewable_tips(session: Session) -> dict[str, bytes]:
@@ -143,6 +156,18 @@ def find_proposal(session: Session, name: str) -> Proposal:
     return _describe_proposal(session, found, wanted)
 
 
+def list_hunks(session: Session, name: str) -> Iterator[Hunk]:
+    """Yield the changes of an open proposal as `accept` takes them one by one; `name` as `find`.
+
+    Their numbers hold for the snapshot that was named. Raises `NotFound` (`no_proposal`).
+    """
+    from . import diff
+
+    _, _, tip = _resolve_proposal(session, name)
+    base = _find_merge_base(session, session.head(), tip)
+    return diff.list_hunks(session, diff.diff(session, base.hex(), tip.hex()))
+
+
 def accept_proposal(
     session: Session,
     snapshot: str,
@@ -151,14 +176,22 @@ def accept_proposal(
     *,
     include_undiffable: bool = False,
     skills: Sequence[str] = (),
+    hunks: Sequence[int] = (),
+    edit: Edit | None = None,
 ) -> Merged:
     """Merge a proposal up to one snapshot, given by its full id: the one that was reviewed.
 
-    With `skills`, only the changes of these are merged; the others stay proposed.
+    With `skills` or `hunks` (numbers of `list_hunks`), only these changes are merged; the others
+    stay proposed. `edit` gets the proposed texts by path, and returns those that are accepted
+    instead; they are a snapshot of the session's author after those of the proposer.
+    With conflicts, nothing is merged: they are in the result, and in the status until
+    `merge.resume` or `merge.abort`.
+
     If the session has a key, the accepted snapshots are signed where signatures are missing;
     after conflicts, `merge.resume` signs. Files that `history.find_undiffable` names need
-    `include_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`), `NotFound`
-    (`no_proposal`, `no_skill`, `not_proposed`), or as `merge.start`.
+    `include_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`, and as `upsert` for an
+    edited skill), `NotFound` (`no_proposal`, `no_skill`, `no_hunk`, `not_proposed`), or as
+    `merge.start`.
     """
     from . import diff
     from .merge import begin_merge, find_approver
@@ -178,48 +211,154 @@ def accept_proposal(
     name, _, _ = _resolve_proposal(session, tip.hex())
     merge_state.refuse_during_merge(session)
     base = _find_merge_base(session, session.head(), tip)
-    edits = _list_edits_of(session, base, tip, skills)
+    whole = diff.diff(session, base.hex(), tip.hex())
+    edits, texts = diff.choose_hunks(session, whole, hunks) if hunks else ({}, {})
+    edits.update(_list_edits_of(session, base, tip, skills))
+    if not skills and not hunks:
+        edits = {path: now for path, _, now in session.state_of(base).diff(session.state_of(tip))}
+    texts = {path: text for path, text in texts.items() if path not in edits}
     if not include_undiffable:
-        shown = diff.diff(session, base.hex(), tip.hex(), paths=sorted(edits))
-        diff.refuse_undiffable(session, shown)
-    part = f"{', '.join(skills)} of " if skills else ""
-    message = message or f"Accept {part}the proposal {name}"
-    if skills:
-        whole = MergeState(tip, snapshot, session.current_branch(), message, (), ACCEPT_COMMAND)
-        find_approver(session, whole)  # who made any of it accepts no part of it
-        tip = _split_off(session, name, f"Propose {part}{name}", base, tip, edits)
-    return begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
-
-
-def _split_off(
-    session: Session, name: str, message: str, base: bytes, tip: bytes, edits: Edits
-) -> bytes:
-    """Record some edits of a proposal as a snapshot of its own, by the proposer; return its id.
-
-    It descends from `base` alone, so that nothing else is merged with it, and the proposal merges
-    it, without a change. Returns `tip` if that changes nothing else.
-    """
-    if session.state_of(base).edit(edits).id == session.state_of(tip).id:
-        return tip
-    before = AncestorSet(session, base)
-    lineage = takewhile(
-        lambda one: one[0] not in before, walk_first_parents(session.load_snapshot, tip)
+        paths = {*edits, *texts}
+        shown = [one for one in whole.changes if one.path in paths or one.from_path in paths]
+        diff.refuse_undiffable(session, whole._replace(changes=shown))
+    number = len(set(hunks))
+    parts = [*skills, *([f"{number} hunk{'s' * (number > 1)}"] if hunks else [])]
+    what = f"{', '.join(parts)} of the proposal {name}" if parts else f"the proposal {name}"
+    request = MergeState(tip, snapshot, session.current_branch(), message, (), ACCEPT_COMMAND)
+    approver = find_approver(session, request)  # who made any of it accepts no part of it
+    accepted = session.state_of(base).edit(edits).id
+    is_whole = not texts and accepted == session.state_of(tip).id
+    part = _Part(name, what, base, tip, is_whole, edits, texts, {}, approver)
+    if edit is not None:
+        part = part._replace(edited=_edit_texts(session, part, edit))
+    prepare = None if is_whole and not part.edited else partial(_record_part, part)
+    return begin_merge(
+        *(session, tip.hex(), message or f"Accept {what}", ACCEPT_COMMAND, lambda _: None),
+        progress,
+        prepare,
     )
-    made = [one for _, one in lineage]
-    proposer = next((one for one in made if one.receipt), made[-1]).author
-    with closing(open_proposal(session, name, session.author or login_name())) as proposal:
-        description = f"split {PROPOSAL_BRANCH_PREFIX}{name}"
-        with locked_write_transaction(proposal, "merge", description) as txn:
-            last = txn.head
-            txn.move_head(base)
-            part = txn.record_snapshot(
-                edits, ("snapshot",), message, author=proposer, is_external=True
+
+
+class _Part(NamedTuple):
+    """What is accepted of a proposal: all or some of its changes, maybe edited.
+
+    `edits` are taken as they are; of the files of `texts` these are, which have some of their
+    hunks. `edited` has the texts that the `approver` edited, as they were
+    and are.
+    """
+
+    name: str
+    what: str
+    base: bytes
+    tip: bytes
+    is_whole: bool
+    edits: Edits
+    texts: dict[str, bytes]
+    edited: dict[str, tuple[bytes, bytes]]
+    approver: str
+
+
+def _edit_texts(session: Session, part: _Part, edit: Edit) -> dict[str, tuple[bytes, bytes]]:
+    """Return the texts that `edit` changed, each as it was and is."""
+    from ..skills.skill_lint import find_refusal
+
+    proposed = dict(part.texts)
+    for path, entry in part.edits.items():
+        if entry is not None and entry.kind != LINK and entry.size <= MAX_EDIT_BYTES:
+            text = session.reader.read_blob(entry.blob, entry.size)
+            if not lines.is_binary(text):
+                proposed[path] = text
+    if not proposed:
+        raise InvalidInput(
+            f"there is no text to edit in {part.what}",
+            code="no_text",
+            hint="accept it without an edit, or name another skill",
+        )
+    edited = {path: text for path, text in edit(proposed).items() if text != proposed.get(path)}
+    for path in edited.keys() - proposed.keys():
+        raise NotFound(
+            f"{printable_text(path)} is no text of {part.what}",
+            code="not_proposed",
+            hint=f"these are: {', '.join(map(printable_text, sorted(proposed)))}",
+        )
+    for path in filter(may_be_skill, edited):
+        if problem := find_refusal(path, edited[path]):
+            raise InvalidInput(
+                f"{printable_text(path)}, line {problem.line}: {problem.message}",
+                code="bad_yaml",
+                hint="edit the proposed text again, and keep its front matter valid",
             )
-            txn.move_head(last)
-            txn.record_snapshot(
-                {}, merge_operation([base], []), message, merged=(part,), is_external=True
-            )
-    return part
+    return {path: (proposed[path], text) for path, text in edited.items()}
+
+
+def _record_part(part: _Part, txn: WriteTransaction) -> bytes:
+    """Record what is accepted as snapshots of its own; return the last, which is to be merged.
+
+    The part is by the proposer, and descends from the base alone, so that nothing else is merged
+    with it; what was edited is by the approver. The proposal merges both, so that the rest stays
+    proposed. Nothing is signed before it is merged.
+    """
+    session, head, ref = txn.session, txn.head, branches.PROPOSAL_REF_PREFIX + part.name
+    last = session.reader.read_ref(ref) or part.tip
+
+    def record(parent: bytes, edits: Edits, verb: str, author: str, *merged: bytes) -> bytes:
+        txn.move_head(parent)
+        return txn.record_snapshot(
+            edits,
+            merge_operation([common], []) if merged else ("snapshot",),
+            f"Keep the rest of the proposal {part.name}" if merged else f"{verb} {part.what}",
+            merged=merged,
+            author=author,
+            is_external=True,
+        )
+
+    def store(texts: Mapping[str, bytes], state: BrainState) -> Edits:
+        batch = BlobBatch(session)
+        entries = {path: entry for path in texts if (entry := state.get(path))}
+        edits: Edits = {
+            path: entry._replace(blob=batch.add(path, texts[path]), size=len(texts[path]))
+            for path, entry in entries.items()
+        }
+        batch.store(txn.store_tx)
+        return edits
+
+    sign_with, session.sign_with = session.sign_with, None
+    try:
+        proposed, rest = session.state_of(part.tip), session.state_of(last)
+        common = accepted = part.tip
+        if not part.is_whole:
+            common, edits = part.base, {**part.edits, **store(part.texts, proposed)}
+            accepted = record(common, edits, "Propose", _find_proposer(session, part))
+        if part.edited:
+            texts = {path: text for path, (_, text) in part.edited.items()}
+            accepted = record(accepted, store(texts, proposed), "Edit", part.approver)
+        tip = accepted
+        if not part.is_whole or last != part.tip:
+            followed = {
+                path: _follow_edit(session.reader.read_blob(entry.blob), *both)
+                for path, both in part.edited.items()
+                if (entry := rest.get(path)) and entry.kind != LINK
+            }
+            tip = record(last, store(followed, rest), "", "", accepted)
+    finally:
+        session.sign_with = sign_with
+        txn.move_head(head)
+    txn.store_tx.update_ref(ref, last, tip)
+    txn.other_refs.append((ref, last, tip))
+    return accepted
+
+
+def _follow_edit(rest: bytes, proposed: bytes, edited: bytes) -> bytes:
+    """Return the text of a proposal with what was edited in the accepted part of it."""
+    base, ours, theirs = map(lines.split_lines, (proposed, rest, edited))
+    return lines.join_settled(lines.merge_lines(base, ours, theirs), lambda hunk: hunk.ours)
+
+
+def _find_proposer(session: Session, part: _Part) -> str:
+    before = AncestorSet(session, part.base)
+    lineage = walk_first_parents(session.load_snapshot, part.tip)
+    made = [one for _, one in takewhile(lambda pair: pair[0] not in before, lineage)]
+    return next((one for one in made if one.receipt), made[-1]).author
 
 
 def _list_edits_of(session: Session, base: bytes, tip: bytes, skills: Sequence[str]) -> Edits:

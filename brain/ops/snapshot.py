@@ -35,7 +35,7 @@ from ..results import (
     Waiting,
 )
 from ..skills import SKILLS_SECTION, skill_layout
-from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
+from ..skills.skill_metadata import REFUSED_BY_YAML, SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 from ..trust import POLICY_PATH
 from ..util.progress import Progress, no_progress
@@ -57,9 +57,6 @@ _MARKED_FOLDERS = ("memory/", "prompts/")
 """Where conflict markers are looked for first: every agent reads these files."""
 _MAX_MARKED_BYTES = 1 << 20
 """The largest file in which they are looked for."""
-_REFUSED_BY_YAML = frozenset(
-    "bad_yaml duplicate_key unclosed_frontmatter bad_char too_many_nodes too_deep too_large".split()
-)
 
 MessageBuilder = Callable[[BrainState, Edits], str]
 """Builds the message of a snapshot from the state before it and the edits."""
@@ -356,7 +353,7 @@ def _check_content(
     refused = {
         path: content
         for path, card in cards.items()
-        if not _REFUSED_BY_YAML.isdisjoint(card.flags.split())
+        if not REFUSED_BY_YAML.isdisjoint(card.flags.split())
         and (content := read(entries[path])) is not None
     }
     yield from _limit_notices(_check_syntax(refused), "skills have front matter that YAML refuses")
@@ -367,12 +364,10 @@ def _check_content(
 
 def _check_syntax(texts: Mapping[str, bytes]) -> Iterator[Notice]:
     for path, content in texts.items():
-        from ..skills.skill_lint import check_skill
+        from ..skills.skill_lint import find_refusal
 
-        for problem in check_skill(path, content, None, False):
-            if problem.code in _REFUSED_BY_YAML:
-                yield Notice("bad_yaml", path, f"line {problem.line}: {problem.message}")
-                break
+        if problem := find_refusal(path, content):
+            yield Notice("bad_yaml", path, f"line {problem.line}: {problem.message}")
 
 
 def _check_versions(before: BrainState, cards: Mapping[str, SkillMetadata]) -> Iterator[Notice]:

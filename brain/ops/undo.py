@@ -103,7 +103,14 @@ class _Step:
     def _read_ref_moves(self) -> list[tuple[str, bytes, bytes]]:
         """Return the refs that the operation moved, each with its snapshots before and after."""
         if self._entry.kind != "switch":
-            return list(self._entry.refs)
+            moved, side = list(self._entry.refs), 2 if self._kind == "undo" else 1
+            if any(move[0] == self._current for move in moved):  # a proposal beside it may go on
+                at = self._tx.read_ref
+                moved = [
+                    move for move in moved
+                    if move[0] == self._current or (at(move[0]) or NO_DIGEST) == move[side]
+                ]  # fmt: skip
+            return moved
         moves = []
         for name, before, now in self._entry.refs:
             head = self._tx.read_ref(name)

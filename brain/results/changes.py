@@ -528,6 +528,17 @@ class Proposal(NamedTuple):
     skills: list[SkillChange]
 
 
+class Hunk(NamedTuple):
+    """A change that can be accepted alone; `number` counts those of a proposal, from 1.
+
+    `text` is a part of its patch, for the first one of a file with the lines that name the file.
+    """
+
+    number: int
+    path: str
+    text: str
+
+
 class Rejection(NamedTuple):
     """A proposal that `author` rejected, for the reason `message`, "" if they gave none."""
 
@@ -536,9 +547,3 @@ class Rejection(NamedTuple):
     time: datetime
     author: str
     message: str
-
-
-class Proposals(NamedTuple):
-    """All open proposals, by name."""
-
-    proposals: list[Proposal]

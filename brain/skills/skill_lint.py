@@ -32,6 +32,7 @@ from .frontmatter import (
     no_front_matter_error,
     parse_with_flow_line,
 )
+from .skill_metadata import REFUSED_BY_YAML
 from .visible_text import find_hidden
 from .yaml_scalar import quote_scalar
 
@@ -152,6 +153,12 @@ def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool
             for item in problems
         ]
     return sorted(problems, key=lambda item: (item.line, item.code))
+
+
+def find_refusal(path: str, content: bytes) -> Problem | None:
+    """Return the first problem of a skill whose front matter YAML refuses."""
+    problems = check_skill(path, content, None, False)
+    return next((one for one in problems if one.code in REFUSED_BY_YAML), None)
 
 
 def _check_rules(

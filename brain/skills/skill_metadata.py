@@ -25,6 +25,11 @@ MAX_SUMMARY_CHARS = 120
 TWO_HEADS = "two_frontmatters"
 """The flag of a document whose second front matter is read: in format 1 its version is 1."""
 
+REFUSED_BY_YAML = frozenset(
+    "bad_yaml duplicate_key unclosed_frontmatter bad_char too_many_nodes too_deep too_large".split()
+)
+"""The codes of problems, and flags of metadata, of front matter that YAML refuses."""
+
 _PLAIN_OPENING = len(b"---\r\n")
 _CLOSING = b"\n---\n"
 _PLAIN = rb"[A-Za-z][!-\"$-9;-~]*(?: [!-\"$-9;-~]+)*"
