@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from .proofs.proof_verification import check_proof
     from .repo.ledgers.commit_batch import commit_batch
     from .repo.session import find_brain
-    from .trust.equivocation_proof import check_equivocation
 
 __all__ = [
     "Brain",
@@ -59,7 +58,6 @@ __all__ = [
     "ToolFailure",
     "VerificationFailed",
     "__version__",
-    "check_equivocation",
     "check_evidence",
     "check_proof",
     "commit_batch",
@@ -68,7 +66,6 @@ __all__ = [
 
 _HOMES = {
     "Brain": ".api.brain",
-    "check_equivocation": ".trust.equivocation_proof",
     "check_evidence": ".chain.evidence.offline_check",
     "check_proof": ".proofs.proof_verification",
     "commit_batch": ".repo.ledgers.commit_batch",

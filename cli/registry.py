@@ -144,7 +144,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "trusted": ("key", "List the keys that may sign the next snapshot."),
             "roots": ("key", "Show or change the root keys pinned for this brain."),
             "repair": ("key", "Restore the last valid trust file."),
-            "equivocations": ("key", "Find keys that signed two snapshots after the same one."),
         },
     },
     "chain": {

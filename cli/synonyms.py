@@ -33,7 +33,6 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "authorize": ("commit --unsigned",),
         "relay": ("commit --unsigned",),
     },
-    "key": {"accuse": ("equivocations",)},
     "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
         "remove": ("delete",),

@@ -2,7 +2,7 @@
 
 What `brain … --json` prints has the name of the command (`status`, `skill-upsert`),
 what it prints to stderr is `error`. `manifest`, `frontmatter`, `trust`, `proof`,
-`equivocation`, `evidence` and `receipt` describe files. `python -m brain.chain.check` prints what
+`evidence` and `receipt` describe files. `python -m brain.chain.check` prints what
 `brain chain check` does.
 """
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ..ops import blame, diff, grep, import_states, log, prove, undo, why
     from ..repo import secrets, session
-    from ..results import EquivocationResult, Proof
+    from ..results import Proof
 else:
     lazy(globals(), "ops", "blame diff grep import_states log prove undo why")
     lazy(globals(), "repo", "secrets session")
@@ -49,17 +49,13 @@ class ProofsPart(Part):
 
     def check(
         self, data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
-    ) -> Proof | EquivocationResult:
-        """Check a proof, also one of equivocation; return what it shows.
+    ) -> Proof:
+        """Check a proof; return what it shows.
 
         `content` is the file that it is about; `brain` and `snapshot` are the ids it must be
         about. It is `ok` as in `check_proof`, also if this brain holds the snapshot. Raises
         `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
         """
-        from ..trust.equivocation_proof import check_equivocation, is_equivocation_proof
-
-        if b"equivocation" in data and is_equivocation_proof(data):
-            return check_equivocation(data, brain=brain, snapshot=snapshot)
         from ..proofs.proof_verification import check_proof
 
         return check_proof(

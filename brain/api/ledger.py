@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.signing import missing_signatures, sign, trust_edits
     from ..trust import pinned_roots
-    from ..verify import signature_check
 else:
     lazy(globals(), "repo", "manifest")
     lazy(globals(), "repo.ledgers", "commit commit_elsewhere commit_policy")
     lazy(globals(), "repo.ledgers", "evidence ledger_verify supersede")
     lazy(globals(), "repo.signing", "missing_signatures sign trust_edits")
     lazy(globals(), "trust", "pinned_roots")
-    lazy(globals(), "verify", "signature_check")
 
 
 class LedgerPart(Part):
@@ -108,7 +106,6 @@ class TrustPart(Part):
     revoke = reads(lambda: trust_edits.revoke_key)
     set_threshold = reads(lambda: trust_edits.set_threshold)
     repair = reads(lambda: trust_edits.repair_trust)
-    find_equivocations = reads(lambda: signature_check.list_equivocations)
 
     # Root keys that the user pinned, in a file for all brains
 

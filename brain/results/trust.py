@@ -117,32 +117,6 @@ class TrustChanged(NamedTuple):
     keys: list[TrustedKey]
 
 
-class Equivocation(NamedTuple):
-    """Two continuations of `parent` that one key signed.
-
-    `proof` is the text of a portable proof, None if the two snapshots alone do not show it.
-    """
-
-    key: str
-    parent: str
-    snapshots: list[str]
-    proof: str | None
-
-
-class EquivocationResult(NamedTuple):
-    """The claim of a valid proof: `key` signed both snapshots, which continue `parent`.
-
-    `kind` is "equivocation"; `ok` is always true: an invalid proof is an error.
-    """
-
-    ok: bool
-    kind: str
-    brain: str
-    parent: str
-    key: str
-    snapshots: list[str]
-
-
 class RecordedSecret(NamedTuple):
     """A place of recorded text that looks like a secret, without the secret itself.
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
-from ..errors import BrainError, InvalidInput, NotVouched
+from ..errors import BrainError, NotVouched
 from ..objects.snapshot import Snapshot
 from ..repo.session import Session, head_ref
-from ..results import Equivocation, Finding, Signer
-from ..store.rows import ObjectKind
+from ..results import Finding, Signer
 from ..trust import equivocation, locate_policy, signature_verification
-from ..trust.batch_verify import NO_SIGNERS, SignatureBatch, SignersBySnapshot, verify_in_background
+from ..trust.batch_verify import NO_SIGNERS, SignatureBatch, SignersBySnapshot
 from ..trust.equivocation import SiblingGroups
 from ..trust.policy import Policy, PolicyKey
 from ..trust.rights_graph import RightsGraph, RightsSource
 from ..trust.signature_format import format_key
 from ..trust.snapshot_verdict import SignatureVerdict
-from . import graph_check
 
 
 class SignatureRequirements(NamedTuple):
@@ -162,45 +160,6 @@ def _count_signers(graph: RightsGraph, signers: SignersBySnapshot) -> list[Signe
         Signer(format_key(key), one.name, count, one.revoked is not None)
         for key, one, count in sorted(rows, key=lambda row: (-row[2], row[0]))
     ]
-
-
-def list_equivocations(session: Session) -> list[Equivocation]:
-    """Return where one key signed two continuations of one snapshot, on any branch."""
-    rows = list(session.reader.stream_signatures())
-    starts, _ = graph_check.check_refs(session)
-    siblings = SiblingGroups()
-    with verify_in_background(session.read_brain_id(), rows) as finish:
-        for here, snapshot in graph_check.walk_reachable(session, starts):
-            if isinstance(snapshot, BrainError):
-                raise snapshot
-            siblings.add_snapshot(here, snapshot)
-        signers = finish()
-    signature_bytes = {(here, key): signature for here, key, signature in rows}
-    return [
-        _describe_equivocation(session, found, signature_bytes)
-        for found in siblings.find_equivocations(session.load_snapshot, signers)
-    ]
-
-
-def _describe_equivocation(
-    session: Session,
-    found: equivocation.EquivocationPair,
-    signature_bytes: Mapping[tuple[bytes, bytes], bytes],
-) -> Equivocation:
-    from ..trust import equivocation_proof
-
-    both = [
-        equivocation_proof.SignedSnapshot(
-            session.reader.read_object(ObjectKind.SNAPSHOT, here), signature_bytes[here, found.key]
-        )
-        for here in (found.first, found.second)
-    ]
-    try:
-        proof = equivocation_proof.render_equivocation_proof(found, *both).decode()
-    except InvalidInput:  # it does not follow from the two snapshots alone
-        proof = None
-    names = [found.first.hex(), found.second.hex()]
-    return Equivocation(format_key(found.key), found.parent.hex(), names, proof)
 
 
 def _discard_judged(

@@ -1,10 +1,6 @@
-"""The commands of `brain key`: own keys, trust, root keys, equivocations."""
+"""The commands of `brain key`: own keys, trust, root keys."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ..command import (
     BASIC_EXITS,
@@ -22,15 +18,11 @@ from ..error_report import CONFLICT
 from ..options import revision_argument, signing_options
 from ..output import emit
 from ..params import CountType, NonEmptyType, TextType
-from ..render.human_format import align_columns, local_time, short_id
+from ..render.human_format import align_columns, local_time
 from ..settings import user_keys, user_roots
 from ..settings.user_signing import default_signing_key
 from ..terminal import escape
 from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
-from ..user_files import write_output_file
-
-if TYPE_CHECKING:
-    from brain.results import Equivocation
 
 
 @brain_command(
@@ -279,48 +271,3 @@ def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -
     invalid file.
     """
     change_trust(app, own, passphrase_file, lambda brain: brain.trust.repair())
-
-
-@brain_command(
-    "equivocations",
-    examples=("brain key equivocations proofs", "brain key equivocations proofs --json"),
-)
-@argument("directory", metavar="DIR", type=TextType("bad_path"))
-def key_equivocations_command(app: App, directory: str) -> None:
-    """Find keys that signed two snapshots after the same one.
-
-    Writes a proof of each to a file in DIR, whatever the branches of the two snapshots.
-    'brain verify FILE' verifies it without the brain. An intended branch looks the same.
-    Snapshots that were merged since are included, though 'brain verify' no
-    longer warns of them.
-    """
-    found = app.brain.trust.find_equivocations()
-    rows = [_write_equivocation(one, Path(directory)) for one in found]
-    emit(app, {"equivocations": rows}, _equivocation_lines(rows))
-
-
-def _write_equivocation(found: Equivocation, folder: Path) -> dict[str, Any]:
-    """Write the proof, if there is one; return the row to print."""
-    name = None
-    if found.proof is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        first, second = (snapshot[:12] for snapshot in found.snapshots)
-        path = folder / f"{found.key[8:20]}-{first}-{second}.json"
-        write_output_file(str(path), found.proof.encode())
-        name = str(path)
-    fields = found._asdict()
-    del fields["proof"]
-    return {**fields, "file": name}
-
-
-def _equivocation_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    for row in rows:
-        first, second = map(short_id, row["snapshots"])
-        yield f"{row['key']} signed {first} and {second} after {short_id(row['parent'])}"
-        yield (
-            f"  {escape(row['file'])}"
-            if row["file"]
-            else "  no proof file: only the lineage shows it"
-        )
-    if not rows:
-        yield "No key signed two snapshots after the same one"

@@ -17,7 +17,6 @@ from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import (
     claim_text,
-    equivocation_lines,
     proof_caveat_lines,
     proof_id_lines,
 )
@@ -106,7 +105,7 @@ def check_proof_command(
 
     'brain verify FILE' does the same, for other files, too.
 
-    FILE is the output of `brain prove` or `brain key equivocations`; - is standard input.
+    FILE is the output of `brain prove`; - is standard input.
     Prints what the proof shows, and of which snapshot. Anybody can create a brain, or a
     snapshot that names the brain of somebody else, and prove what is in it. So you must
     know the snapshot: name it with --snapshot, from a signature, a ledger or a person you
@@ -134,15 +133,6 @@ def check_proof_file(
     from brain import check_proof
 
     ids = {"snapshot": snapshot or "", "brain": brain or ""}
-    if _is_equivocation_proof(data):
-        if content is not None:
-            raise click.UsageError("--content does not apply to a proof of equivocation.")
-        from brain import check_equivocation
-
-        with named_in_errors(file):
-            equivocation = check_equivocation(data, **ids)
-        emit(app, equivocation, equivocation_lines(equivocation))
-        return
     with open_content(content) as source, named_in_errors(file):
         found = check_proof(data, content=source, in_store=app.has_snapshot, **ids)
     emit(app, found, _checked_proof_lines(found, content is not None))
@@ -153,14 +143,6 @@ def check_proof_file(
             " trust, with --snapshot, or a brain of yours that has it, as in"
             " `brain -C DIR verify FILE`",
         )
-
-
-def _is_equivocation_proof(data: bytes) -> bool:
-    if b"equivocation" not in data:  # avoids an import for other proofs
-        return False
-    from brain.trust.equivocation_proof import is_equivocation_proof
-
-    return is_equivocation_proof(data)
 
 
 def _checked_proof_lines(found: Proof, compared: bool) -> Iterator[str]:

@@ -123,7 +123,6 @@ _FILE_OPTIONS = {
         *(*_PROOF_OPTIONS, "block_hash", "owner"),
         *("log_key", "witnesses", "require"),
     ),
-    "equivocation": _PROOF_OPTIONS,
     "receipt": (),
     "verdict": ("run",),
     "proof": _PROOF_OPTIONS,
@@ -134,6 +133,12 @@ _FILE_OPTIONS = {
 def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
     data = read_input(file, MAX_RECEIPT_BYTES, "the file to verify")
     kind = next((kind for kind in _FILE_OPTIONS if _has_format(data, kind)), "")
+    if _has_format(data, "equivocation"):
+        raise InvalidInput(
+            f"{printable_text(file)} is a proof of equivocation, which is verified no more",
+            code="unsupported_version",
+            hint="a brain that has both snapshots shows it: `brain verify` warns of them",
+        )
     if not kind:
         raise InvalidInput(
             f"{printable_text(file)} is not a proof, evidence, a receipt or a verdict",
@@ -185,7 +190,7 @@ def _require_options(what: str, options: dict[str, Any], known: tuple[str, ...])
     for name in options.keys() - set(known):
         if options[name]:
             shown = {"roots": "root", "witnesses": "witness"}.get(name, name).replace("_", "-")
-            article = {"the brain": "", "evidence": "", "equivocation": "an "}.get(what, "a ")
+            article = {"the brain": "", "evidence": ""}.get(what, "a ")
             raise click.UsageError(f"--{shown} does not apply to {article}{what}.")
     return {name: options[name] for name in known}
 

@@ -10,7 +10,7 @@ from .changes import FILE_TYPE_NAMES
 from .human_format import align_columns, colorize, format_size, pluralize, short_id
 
 if TYPE_CHECKING:
-    from brain.results import EquivocationResult, Finding, Proof
+    from brain.results import Finding, Proof
 
 
 _SEVERITY_COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -85,13 +85,3 @@ def proof_caveat_lines(proof: Proof) -> Iterator[str]:
         yield "The brain you named with -C has the snapshot, which counts if it is yours."
     if proof.kind == "absence":
         yield ABSENCE_CAUTION
-
-
-def equivocation_lines(found: EquivocationResult) -> Iterator[str]:
-    """Describe what a proof of equivocation shows, and what it does not."""
-    yield "Proven: one key signed two snapshots after the same one"
-    first, second = found.snapshots
-    rows = (("key", found.key), ("signed", first), ("and", second), ("after", found.parent))
-    yield from align_columns((*rows, ("brain", found.brain)))
-    yield "An intended branch looks the same."
-    yield "Anybody can make a key: whether this one may sign for the brain, its trust file says."

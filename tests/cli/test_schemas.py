@@ -28,7 +28,7 @@ ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
 WITH_AN_ACCOUNT = {"chain-account-new"}
 """What makes the key of an account: `test_keystores` calls it."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
-OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
+OTHERS |= {"proof", "evidence", "receipt", "verdict"}
 
 
 def test_every_command_has_a_schema_and_every_schema_a_purpose():
@@ -75,14 +75,6 @@ def trust(cli: Call) -> None:
     for name in ("ada", "bob"):
         cli("key", "new", name)
         assert cli("key", "trust", name, "--as", name, "--key", "ada").status == 0
-
-
-def equivocate(cli: Call) -> None:
-    """Sign two continuations of one snapshot."""
-    cli("key", "new")
-    diverge(cli)
-    for name in ("main~1", "idea~1"):
-        assert cli("sign", name).status == 0
 
 
 def commit(cli: Call) -> None:
@@ -302,7 +294,6 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
     ("key-roots", ["key", "roots", "--remove", "ada"], trust),
     ("key-repair", ["key", "repair", "--key", "ada"], trust),
-    ("key-equivocations", ["key", "equivocations", "proofs"], equivocate),
     ("verify", ["verify", "--require-signatures"], trust),
     ("redact", [*REDACT], None),
     ("restore", ["restore", "@~1"], lambda cli: cli(*REDACT)),

@@ -76,17 +76,12 @@ def test_a_verdict_is_derived_again_from_what_the_brain_holds(agent, cli):
     validate("verify", cli("verify", "v.json", "--json").document)
 
 
-def test_an_equivocation_is_recognised(agent, cli):
-    cli("key", "new")
-    for name in ("main", "idea"):
-        cli("branch", "idea")
-        cli("switch", name)
-        cli("skill", "upsert", f"only-{name}", "-d", "x")
-        assert cli("sign", name).status == 0
-    assert cli("key", "equivocations", "proofs").status == 0
-    (made,) = Path("proofs").iterdir()
-    Path("v.json").write_bytes(made.read_bytes())
-    assert same(cli, "check-proof") == 0
+def test_a_proof_of_equivocation_is_refused_by_name(agent, cli):
+    Path("v.json").write_text('{"format":"brain v1 equivocation","brain":""}')
+    told = cli("--json", "verify", "v.json")
+    assert (told.status, told.error["code"]) == (1, "unsupported_version")
+    assert "a proof of equivocation" in told.error["message"]
+    assert "brain verify" in told.error["hint"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +96,7 @@ def test_another_file_is_refused_with_what_can_be_verified(agent, cli, content):
     assert "`brain prove`" in told.error["hint"]
 
 
-@pytest.mark.parametrize("kind", ["proof", "equivocation", "evidence", "receipt"])
+@pytest.mark.parametrize("kind", ["proof", "evidence", "receipt"])
 def test_a_file_that_was_cut_off_is_not_verified(agent, cli, kind):
     Path("v.json").write_text(f'{{"format":"brain v1 {kind}","brain":"')
     told = cli("--json", "verify", "v.json")

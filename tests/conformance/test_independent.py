@@ -216,10 +216,6 @@ def _signatures(vector: GoldenVector) -> dict[str, Any]:
     return {"snapshot": here.hex(), "keys": [key.hex() for key in keys]}
 
 
-def _equivocation(vector: GoldenVector) -> dict[str, Any]:
-    return other_signatures.check_equivocation(vector.data)
-
-
 def _trust(vector: GoldenVector) -> dict[str, Any]:
     return other_trust.read_trust_file(vector.data)
 
@@ -267,7 +263,6 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "signature": _signature,
     "signatures": _signatures,
     "signatures-prefixes": _prefixes,
-    "equivocation": _equivocation,
     "trust": _trust,
     "rights": _rights,
     "evidence": lambda vector: other_evidence.check_evidence(vector.input),

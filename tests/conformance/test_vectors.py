@@ -425,7 +425,6 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "signature": _signature,
     "signatures": _signatures,
     "signatures-prefixes": _prefixes,
-    "equivocation": lambda vector: vector_facts.equivocation_facts(vector.data),
     "evidence": lambda vector: vector_facts.evidence_facts(vector.input),
     "trust": lambda vector: vector_facts.trust_facts(vector.data),
     "rights": _rights,

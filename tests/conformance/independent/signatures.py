@@ -1,4 +1,4 @@
-"""Signatures and equivocation in the second implementation, from docs/FORMAT.md and RFC 8032."""
+"""Signatures in the second implementation, from docs/FORMAT.md and RFC 8032."""
 
 import functools
 import re
@@ -6,9 +6,7 @@ from hashlib import sha512
 from itertools import pairwise
 from typing import Any
 
-from tests.conformance.independent.lineage import read_snapshot
 from tests.conformance.independent.objects import decode, is_bytes, require
-from tests.conformance.independent.proofs import parse_json, read_base64, read_id, require_keys
 
 FIELD_PRIME = 2**255 - 19
 GROUP_ORDER = 2**252 + 27742317777372353535851937790883648493
@@ -117,29 +115,3 @@ def parse_key(text: Any) -> bytes:
     key = bytes.fromhex(text[8:])
     read_key(key)
     return key
-
-
-def check_equivocation(text: bytes) -> dict[str, Any]:
-    """Return what a proof of equivocation shows."""
-    require(len(text) <= 4_194_304, "too large")
-    proof = parse_json(text)
-    require_keys(proof, {"format", "brain", "parent", "key", "signed"})
-    require(proof["format"] == "brain v1 equivocation", "the format")
-    brain, parent, key = read_id(proof["brain"]), read_id(proof["parent"]), parse_key(proof["key"])
-    require(isinstance(proof["signed"], list) and len(proof["signed"]) == 2, "two of them")
-    both = []
-    for row in proof["signed"]:
-        require_keys(row, {"encoded", "signature"})
-        form = "[0-9a-f]{128}"
-        require(isinstance(row["signature"], str), "text")
-        require(re.fullmatch(form, row["signature"]), "a signature")
-        found = read_snapshot(read_base64(row["encoded"]))
-        require(found.brain == brain and found.parents[:1] == [parent], "another parent")
-        verify_signature(brain, found.id, key, bytes.fromhex(row["signature"]))
-        both.append(found)
-    one, two = both
-    require(one.id < two.id, "the order")
-    require(one.id not in two.parents and two.id not in one.parents, "a parent")
-    require(abs(one.generation - two.generation) <= 1, "the generations")
-    names = {"brain": proof["brain"], "parent": proof["parent"], "key": proof["key"]}
-    return {**names, "snapshots": [one.id.hex(), two.id.hex()]}

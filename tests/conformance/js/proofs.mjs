@@ -1,11 +1,10 @@
-// Proofs: of a path, an absence, a section, a descent; and of equivocation.
+// Proofs: of a path, an absence, a section, a descent.
 
 import { compare, isHex, need, unhex } from "./bytes.mjs";
 import { digest, join } from "./digest.mjs";
 import { base64, fields, id, list, parse } from "./json.mjs";
 import { jumpDepth, readSnapshot } from "./lineage.mjs";
 import { path, section, split } from "./paths.mjs";
-import { message, publicKey, verify } from "./signatures.mjs";
 import { innerHash, isCount, isSize, leafHash, sectionHash } from "./trees.mjs";
 
 const MAX_BYTES = 4_194_304;
@@ -111,22 +110,4 @@ function isLink(from, to) {
   const isFirst = from.parents[0] === to.id;
   if (from.parents.includes(to.id) && (!isFirst || to.depth === from.depth - 1)) return true;
   return from.target === to.id && to.depth === jumpDepth(from.depth);
-}
-
-/** Return what the text of a proof of equivocation shows. */
-export function readEquivocation(data) {
-  const proof = fields(parse(data, MAX_BYTES), ["format", "brain", "parent", "key", "signed"]);
-  const { brain, parent, key } = proof;
-  need(proof.format === "brain v1 equivocation" && list(proof.signed).length === 2, "another format, or not two");
-  const [one, other] = proof.signed.map((value) => {
-    const snapshot = readSnapshot(base64(fields(value, ["encoded", "signature"]).encoded));
-    need(snapshot.home === id(brain) && snapshot.parents[0] === id(parent), "of another brain or parent");
-    const fits = isHex(value.signature, 64) && verify(publicKey(key), message(brain, snapshot.id), value.signature);
-    need(fits, "a signature that does not fit");
-    return snapshot;
-  });
-  need(one.id < other.id, "the lower id is not first");
-  need(!one.parents.includes(other.id) && !other.parents.includes(one.id), "one is a parent of the other");
-  need(Math.abs(one.generation - other.generation) <= 1, "one may descend from the other");
-  return { brain, parent, key, snapshots: [one.id, other.id] };
 }

@@ -9,7 +9,7 @@ import { readEvidence } from "./evidence.mjs";
 import { byId, checkPlace, readSnapshot, redactedBefore } from "./lineage.mjs";
 import { decode } from "./msgpack.mjs";
 import { checkFolder, fold, path } from "./paths.mjs";
-import { readEquivocation, readProof } from "./proofs.mjs";
+import { readProof } from "./proofs.mjs";
 import { outline } from "./receipts.mjs";
 import { decideGate, readContinuation, readScores, readSplit } from "./gates.mjs";
 import { readVerdict } from "./verdicts.mjs";
@@ -96,7 +96,6 @@ export const KINDS = {
     need(blob === blobId(unhex(content)) && size === unhex(content).length, "another content");
     return { ok: true };
   },
-  equivocation: ofBytes(readEquivocation),
   receipt: ofBytes(outline),
   verdict: ofBytes(readVerdict),
   evidence: readEvidence,

@@ -92,7 +92,6 @@ def test_keys_are_trusted_retired_and_revoked(brain, tmp_path):
     brain.trust.add(key, "tester")
     brain.signatures.sign(key=KEY)
     assert [row.key for row in brain.trust.show().keys] == [key]
-    assert brain.trust.find_equivocations() == []
     roots = tmp_path / "roots.json"
     assert brain.trust.pin_first_roots(roots, [key]) and brain.trust.list_roots(roots) == [key]
     assert brain.trust.change_roots(roots, remove=[key]) == []

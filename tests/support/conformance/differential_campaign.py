@@ -54,7 +54,6 @@ class QuestionSource:
             (3, self._tree_nodes_question),
             (4, self._lineage_question),
             (10, self._proof_question),
-            (3, self._equivocation_question),
             (6, self._receipt_question),
             (4, self._verdict_question),
             (2, self._signature_question),
@@ -158,25 +157,6 @@ class QuestionSource:
                     changed = relinked_objects.relink_proof(draw, changed)
             return "proof", _hex_input(random_mutations.mutate_json_text(draw, changed, json.dumps))
         return "proof", _hex_input(random_mutations.mutate_bytes(draw, vector.data))
-
-    def _equivocation_question(self, draw: Random) -> Question:
-        given = json.loads(self._pick_vector(draw, "equivocation").data)
-        with suppress(*relinked_objects.BUILD_ERRORS):
-            for row in given["signed"]:
-                if draw.random() < 0.6:
-                    relinked_objects.resign_snapshot(draw, given, row)
-        if draw.random() < 0.2:
-            given = random_mutations.mutate_json_value(draw, given)
-        if draw.random() < 0.8:
-            with suppress(*relinked_objects.BUILD_ERRORS):
-                given["signed"].sort(
-                    key=lambda row: snapshot.snapshot_id(
-                        relinked_objects.decode_base64(row["encoded"])
-                    )
-                )
-        return "equivocation", _hex_input(
-            random_mutations.mutate_json_text(draw, given, json.dumps)
-        )
 
     def _receipt_question(self, draw: Random) -> Question:
         return self._document_question(draw, "receipt", _add_receipt_fields)

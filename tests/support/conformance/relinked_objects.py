@@ -19,7 +19,6 @@ from brain.proofs.json_fields import to_base64
 from brain.trust import ed25519, signature_format
 from tests.support import ed25519_curve
 from tests.support.conformance import random_mutations
-from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 
 _leaf, _inner = domain_hash("brain v1 tree leaf"), domain_hash("brain v1 tree inner")
 _join, _section = domain_hash("brain v1 merkle join"), domain_hash("brain v1 bundle section")
@@ -233,21 +232,6 @@ def _root_from_path(here: bytes, way: Any) -> bytes:
 def decode_base64(text: str) -> bytes:
     """Return the bytes of base64."""
     return base64.b64decode(text)
-
-
-def resign_snapshot(draw: Random, given: Any, row: Any) -> None:
-    """Change a snapshot of an equivocation and sign it anew."""
-    fields = list(unpack(decode_base64(row["encoded"])))
-    place = draw.choice((3, 4, 5, 6, 7, 7, 9))
-    fields[place] = random_mutations.mutate_value(draw, fields[place])
-    data = random_mutations.pack_with_wide_form(fields)
-    message = signature_format.signature_message(
-        bytes.fromhex(given["brain"]), snapshot.snapshot_id(data)
-    )
-    seed = KEY_SEEDS[
-        [key.hex() for key in PUBLIC_KEYS].index(given["key"].removeprefix("ed25519:"))
-    ]
-    row |= {"encoded": to_base64(data), "signature": ed25519.sign_message(seed, message).hex()}
 
 
 _BASE_POINT = (

@@ -15,7 +15,6 @@ from brain.gating.output_check import score_outcomes
 from brain.proofs.proof_verification import ProvenFact
 from brain.receipts import decode_receipt, encode_receipt
 from brain.results import Evidence
-from brain.trust import equivocation_proof
 from brain.trust import policy as policies
 from brain.trust.policy import Policy
 from brain.trust.signature_format import format_key
@@ -53,13 +52,6 @@ def evidence_facts(given: dict[str, str]) -> Document:
 def _checked(given: dict[str, str]) -> Evidence:
     known = {name: value for name, value in given.items() if name != "text"}
     return check_evidence(given["text"].encode(), **known)  # type: ignore[arg-type]
-
-
-def equivocation_facts(text: bytes) -> dict[str, Any]:
-    """Return what a proof of equivocation shows, as a vector expects it."""
-    brain, parent, key, both = equivocation_proof.verify_equivocation_proof(text)
-    out: dict[str, Any] = {"brain": brain.hex(), "parent": parent.hex(), "key": format_key(key)}
-    return {**out, "snapshots": [one.hex() for one in both]}
 
 
 def receipt_facts(data: bytes) -> dict[str, Any]:
