@@ -13,10 +13,12 @@ from brain.errors import BrainError
 
 from .command import Decorated, argument, flag, option, repeated_option
 from .context import App
+from .output import emit_file
 from .params import CountType, NonEmptyType, TextType
+from .terminal import escape
 
 if TYPE_CHECKING:
-    from brain.chain.evm.signing.unsigned import UnsignedForm
+    from brain.chain.evm.unsigned import TransactionToSign
 
 _MAX_HOURS = 24 * 366 * 100
 """A century: later ends are typing errors."""
@@ -182,7 +184,7 @@ _EVIDENCE_OPTIONS = (
 
 
 _UNSIGNED_OPTIONS = (
-    flag("--unsigned", help="Print the transaction, to be signed elsewhere, and send nothing."),
+    flag("--unsigned", help="Print the transaction, for any wallet to send, and send nothing."),
     option(
         "-o",
         "--output",
@@ -195,19 +197,13 @@ _UNSIGNED_OPTIONS = (
         "signed_by",
         type=TextType("bad_address"),
         metavar="ADDRESS",
-        help="With --unsigned: the account that will sign.  [default: that of the ledger]",
-    ),
-    option(
-        "--format",
-        "form",
-        type=click.Choice(("plain", "safe", "safe-service", "clef")),
-        help="With --unsigned: for which wallet.  [default: plain]",
+        help="With --unsigned: the account that will send.  [default: that of the ledger]",
     ),
 )
 
 
 def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add --unsigned, --output, --from and --format to a command that sends one transaction.
+    """Add --unsigned, --output and --from to a command that sends one transaction.
 
     With --unsigned no key is used: the command stops where it would sign.
     """
@@ -219,25 +215,22 @@ def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
         unsigned: bool,
         output: str | None,
         signed_by: str | None,
-        form: UnsignedForm | None,
         **options: Any,
     ) -> None:
         if not unsigned:
-            if any(value is not None for value in (output, signed_by, form)):
-                raise click.UsageError("--output, --from and --format are for --unsigned.")
+            if any(value is not None for value in (output, signed_by)):
+                raise click.UsageError("--output and --from are for --unsigned.")
             function(app, **options)
             return
         if options.get("dry_run"):
             raise click.UsageError("Give either --dry-run or --unsigned.")
-        from brain.chain.evm.signing.signer_protocol import TransactionToSign
-
-        from .render.unsigned import emit_unsigned
+        from brain.chain.evm.unsigned import TransactionToSign
 
         app.transactions_signed_by = signed_by or ""
         try:
             function(app, **options)
         except TransactionToSign as wanted:
-            emit_unsigned(app, wanted, form or "plain", options["ledger"], output)
+            _emit_unsigned(app, wanted, output)
             return
         raise BrainError(
             "no transaction is needed, so none was written",
@@ -248,3 +241,19 @@ def unsigned_options(function: Callable[..., None]) -> Callable[..., None]:
     for add in reversed(_UNSIGNED_OPTIONS):
         run = add(run)
     return run
+
+
+def _emit_unsigned(app: App, wanted: TransactionToSign, output: str | None) -> None:
+    """Write the transaction that a wallet elsewhere is to send to a file, or to stdout."""
+    import json
+
+    from brain.chain.evm.unsigned import build_unsigned_document
+
+    document = build_unsigned_document(wanted.sender, wanted.transaction)
+    call = document["call"] or {"function": "deploy BrainRegistry", "arguments": {}}
+    function = call["function"].partition("(")[0]
+    lines = [f"To be sent by {wanted.sender}, in {output}: {function}"]
+    lines += [f"{name} {value}" for name, value in call["arguments"].items()]
+    found = {"sender": wanted.sender, "chain_id": wanted.transaction.chain_id}
+    data = json.dumps(document, indent=2).encode() + b"\n"
+    emit_file(app, found, "unsigned", data, output, "\n  ".join(map(escape, lines)))

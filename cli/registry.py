@@ -161,6 +161,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         },
         "On a chain": {
             "contract": ("chain_contract", "Show the registry contract, for block explorers."),
+            "record": ("chain_evm", "Record what a wallet elsewhere committed."),
             "deploy": ("chain_evm", "Deploy the registry contract to a chain."),
             "signer": ("chain_evm", "Set the account that may commit this brain."),
             "supersede": ("chain_evm", "Disown commitments of a stolen or wrong signer."),
@@ -169,12 +170,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         },
         "Accounts": {
             "account": ("", "Make accounts that send to chains."),
-        },
-        "Transactions": {
-            "send": ("chain_send", "Send a transaction that was signed elsewhere."),
-            "resend": ("chain_send", "Send all pending transactions of your key again."),
-            "speed-up": ("chain_send", "Offer a higher price for a pending transaction."),
-            "cancel": ("chain_send", "Take back a pending transaction."),
         },
     },
     "config": {

@@ -31,7 +31,11 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "chain": {
         "authorize": ("commit --unsigned",),
+        "cancel": ("commit",),
         "relay": ("commit --unsigned",),
+        "resend": ("commit",),
+        "send": ("record",),
+        "speed-up": ("commit",),
     },
     "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
@@ -43,8 +47,8 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
 """Group to unknown word to the commands to suggest, without the name of the group."""
 
 CAREFUL_COMMANDS = frozenset(
-    "accept batch cancel commit delete deploy gc open redact redo reject remove repair resend"
-    " restore retire revert revoke send signer speed-up supersede threshold transfer undo"
+    "accept batch commit delete deploy gc open redact redo reject remove repair restore"
+    " retire revert revoke signer supersede threshold transfer undo"
     " unpin".split()
 )
 """Commands that destroy, overwrite, decide or pay: no other word is taken for one of them."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..repo import manifest
     from ..repo.ledgers import (
         commit,
-        commit_elsewhere,
         commit_policy,
         evidence,
         ledger_verify,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from ..trust import pinned_roots
 else:
     lazy(globals(), "repo", "manifest")
-    lazy(globals(), "repo.ledgers", "commit commit_elsewhere commit_policy")
+    lazy(globals(), "repo.ledgers", "commit commit_policy")
     lazy(globals(), "repo.ledgers", "evidence ledger_verify supersede")
     lazy(globals(), "repo.signing", "missing_signatures sign trust_edits")
     lazy(globals(), "trust", "pinned_roots")
@@ -62,8 +61,7 @@ class LedgerPart(Part):
 
     # Transactions of wallets elsewhere, on an EVM chain
 
-    send_signed = reads(lambda: commit_elsewhere.send_signed_commitment)
-    record_mined = reads(lambda: commit_elsewhere.record_mined_commitment)
+    record_mined = reads(lambda: commit.record_mined_commitment)
 
     def find_creator(self, ledger: EvmLedger, transaction: str) -> str:
         """Return the account that opened this brain in a transaction, of whatever wallet."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
 
+from brain.errors import InvalidInput
 from brain.util.utc_time import iso_second
 
 from ..chosen_ledger import require_evm_ledger
@@ -34,7 +36,6 @@ from ..settings import evm_ledgers
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.chain.evm.deployment import DeployResult
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.tx_status import SentTransaction
 
@@ -63,11 +64,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
-    emit_deployment(app, chain, chain.deployment.deploy())
-
-
-def emit_deployment(app: App, chain: EvmLedger, result: DeployResult) -> None:
-    """Store the address of a deployed contract in the settings, and print it."""
+    result = chain.deployment.deploy()
     evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
     if not result.since:
         app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
@@ -84,6 +81,36 @@ def emit_deployment(app: App, chain: EvmLedger, result: DeployResult) -> None:
     }
     was = "exists already" if sent is None else f"deployed in block {result.since}"
     emit(app, document, [escape(f"Contract {result.contract} {was}"), *transaction_lines(sent)])
+
+
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+
+
+@brain_command(
+    "record", examples=("brain chain record 0x9f86d081... --ledger sepolia",), exits=COMMIT_EXITS
+)
+@argument("transaction", metavar="TX", type=TextType("bad_hash"))
+@chain_option
+def chain_record_command(app: App, transaction: str, ledger: str | None) -> None:
+    """Record what a wallet elsewhere committed.
+
+    TX is the hash of the transaction, which the wallet sent after --unsigned printed it. Its
+    commitment is noted in this brain, and the account that opened the brain in the settings of
+    the ledger. Nothing is sent. Other commands take back what they printed when they are run
+    again: `chain deploy` the contract, `chain batch` the anchor.
+    """
+    if not _HASH.fullmatch(transaction):
+        raise InvalidInput(
+            f'"{transaction}" is not the hash of a transaction',
+            code="bad_hash",
+            hint="it is 0x and 64 hex digits; explorers and wallets show it",
+        )
+    chain, hash = require_evm_ledger(app, ledger), transaction.lower()
+    if not evm_ledgers.has_creator(chain.name):
+        evm_ledgers.save_creator(chain, app.brain.ledger.find_creator(chain, hash))
+        chain = require_evm_ledger(app, ledger)
+    result = app.brain.ledger.record_mined(chain, hash)
+    emit(app, result, committed_lines(result._replace(changed=True)))
 
 
 @brain_command(

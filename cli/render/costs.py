@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 _WEI_PER_GWEI = 10**9
 PENDING_ADVICE = (
-    "If it stays pending: `brain chain resend` sends it again, `speed-up` offers more,"
-    " `cancel` takes it back"
+    "If it stays pending, run the same command again: it is sent again, or for more within the caps"
 )
 
 

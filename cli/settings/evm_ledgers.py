@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from brain.chain.evm.evm_config import EvmLedgerConfig
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
-    from brain.chain.evm.signing.signer_protocol import Signer
     from brain.chain.evm.tx_status import SentTransaction
+    from brain.chain.evm.unsigned import Signer
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
 

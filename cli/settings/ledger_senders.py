@@ -16,7 +16,7 @@ from . import user_keys
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account
-    from brain.chain.evm.signing.signer_protocol import Signer
+    from brain.chain.evm.unsigned import Signer
 
 _MAX_KEYSTORE_BYTES = 64 << 10
 _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
@@ -56,7 +56,7 @@ def choose_signer(sender: SenderSettings) -> Signer | Callable[[], Signer] | Non
     if sender.keystore or os.environ.get("BRAIN_LEDGER_KEY"):
         return partial(load_account, sender.keystore)
     if sender.account:
-        from brain.chain.evm.signing.signer_protocol import AccountElsewhere
+        from brain.chain.evm.unsigned import AccountElsewhere
 
         return AccountElsewhere(sender.account)
     return None
@@ -68,7 +68,7 @@ def account_elsewhere(name: str, sender: SenderSettings, named: str) -> Signer:
     Raises `InvalidInput` (`bad_address`, `no_sender`).
     """
     from brain.chain.evm import abi
-    from brain.chain.evm.signing.signer_protocol import AccountElsewhere
+    from brain.chain.evm.unsigned import AccountElsewhere
 
     if named:
         return AccountElsewhere(abi.parse_account(named))

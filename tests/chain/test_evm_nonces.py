@@ -10,10 +10,9 @@ import pytest
 from brain.chain.evm import EvmLedger
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.journal import ABANDONED
-from brain.chain.evm.node_quorum import NodeQuorum
 from brain.chain.evm.tx_sender import TxSender
 from brain.chain.ledger_protocol import INCLUDED, PENDING
-from brain.errors import Conflict, InvalidInput, LedgerError
+from brain.errors import Conflict
 from tests.chain.test_evm_sending import OpenedBrain, S, manual_mining, opened
 from tests.support.chain.evm_ledgers import open_patient_ledger
 from tests.support.chain.lying_node import LyingNode, run_lying_node
@@ -142,106 +141,6 @@ def test_a_commitment_stays_behind_the_transaction_of_another_program_that_nodes
     assert opened.nonce() == 3
 
 
-def test_resending_ignores_what_a_node_goes_on_to_claim(opened, manual_mining, gap):
-    ledger = ledger_through(opened, gap.url)
-    ledger.commit(opened.brain, S[1], S[0])
-    assert opened.records()[-1].nonce == 4
-    (mended,) = ledger.pending.resend()
-    assert (mended.nonce, mended.intent.snapshot, mended.sent.status) == (1, S[1], PENDING)
-    manual_mining.mine()
-    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
-    assert ledger.pending.resend() == []
-
-
-def test_resending_gives_a_lost_transaction_back_to_the_nodes(opened, manual_mining):
-    lost = opened.ledger.commit(opened.brain, S[1], S[0])
-    manual_mining.drop(lost.transaction)
-    (mended,) = opened.ledger.pending.resend()
-    assert (mended.nonce, mended.sent.transaction) == (1, lost.transaction)
-    manual_mining.mine()
-    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
-
-
-def test_a_pending_commitment_is_sped_up_by_its_key_alone(opened, manual_mining):
-    slow = opened.ledger.commit(opened.brain, S[1], S[0])
-    fast = opened.ledger.pending.speed_up()
-    assert fast.sent.transaction != slow.transaction
-    old, new = opened.records()[-1].attempts
-    assert new.fees.max_fee * 8 >= old.fees.max_fee * 9
-    manual_mining.mine()
-    assert opened.ledger.status(opened.brain, S[1]).transaction == fast.sent.transaction
-    assert error_code(opened.ledger.pending.speed_up) == "not_pending"
-
-
-def test_a_cancelled_commitment_is_never_made_and_another_takes_its_place(opened, manual_mining):
-    opened.ledger.commit(opened.brain, S[1], S[0])
-    cancelled = opened.ledger.pending.cancel()
-    assert (cancelled.nonce, cancelled.intent.kind) == (1, "cancel")
-    sent = manual_mining.call("eth_getTransactionByHash", cancelled.sent.transaction)
-    assert (sent["to"], sent["value"], sent["input"]) == (opened.key.address, "0x0", "0x")
-    assert error_code(opened.ledger.status, opened.brain, S[1]) == "not_committed"
-    assert opened.ledger.commit(opened.brain, S[2], S[0]).status == PENDING
-    manual_mining.mine()
-    assert [one.snapshot for one in opened.ledger.history(opened.brain)] == [S[0], S[2]]
-    assert opened.nonce() == 3
-
-
-def test_a_crash_before_a_cancellation_is_broadcast_leaves_it_to_the_next_run(
-    opened, manual_mining
-):
-    opened.ledger.commit(opened.brain, S[1], S[0])
-    old = opened.records()[-1].last_attempt.raw
-    with dies_before_call(NodeQuorum, "broadcast", lambda quorum, raw: raw != old):
-        opened.ledger.pending.cancel()
-    (mended,) = opened.reopen().pending.resend()
-    assert (mended.nonce, mended.intent.kind) == (1, "cancel")
-    manual_mining.mine()
-    assert [one.snapshot for one in opened.ledger.history(opened.brain)] == [S[0]]
-
-
-def test_a_cancellation_that_nodes_refuse_leaves_the_commitment_pending(opened, manual_mining):
-    first = opened.ledger.commit(opened.brain, S[1], S[0])
-    raw = "0x" + opened.records()[-1].last_attempt.raw.hex()
-    with run_lying_node(manual_mining.url) as liar:
-        ledger = ledger_through(opened, liar.url)
-        liar.refuse("eth_sendRawTransaction", "txpool is full", unless_first_param=[raw])
-        assert error_code(ledger.pending.cancel) == "refused"
-    assert opened.ledger.status(opened.brain, S[1]) == first
-    manual_mining.mine()
-    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
-
-
-def test_a_cancellation_that_comes_too_late_says_so(opened, manual_mining):
-    made = opened.ledger.commit(opened.brain, S[1], S[0])
-    with run_lying_node(manual_mining.url) as liar:
-        ledger = ledger_through(opened, liar.url)
-        old = opened.records()[-1].last_attempt.raw
-        liar.answer_with("eth_sendRawTransaction", made.transaction)
-        liar.do_and_refuse("eth_sendRawTransaction", "already known")
-        manual_mining.mine()
-        liar.alter("eth_getTransactionCount", lambda answer, params: "0x1")
-        with pytest.raises(LedgerError, match="was included before it was cancelled") as raised:
-            ledger.pending.cancel()
-    assert raised.value.code == "replaced"
-    assert old in [attempt.raw for record in opened.records() for attempt in record.attempts]
-    assert opened.ledger.status(opened.brain, S[1]).status == INCLUDED
-
-
-def test_one_of_several_pending_transactions_is_named_by_its_nonce(opened, manual_mining):
-    opened.ledger.commit(opened.brain, S[1], S[0])
-    opened.ledger.ownership.set_signer(opened.brain, "0x" + "ab" * 20)
-    with pytest.raises(
-        InvalidInput, match=r"2 transactions are pending: 1 \(commit\), 2"
-    ) as raised:
-        opened.ledger.pending.cancel()
-    assert raised.value.code == "which_transaction"
-    assert error_code(opened.ledger.pending.cancel, 3) == "not_pending"
-    assert opened.ledger.pending.cancel(2).nonce == 2
-    manual_mining.mine()
-    head = opened.ledger.head(opened.brain)
-    assert head is not None and (head.snapshot, head.signer) == (S[1], "")
-
-
 def test_a_second_commitment_waits_for_the_one_that_its_run_sent_again(opened, manual_mining):
     lost = opened.ledger.commit(opened.brain, S[1], S[0])
     manual_mining.drop(lost.transaction)
@@ -251,9 +150,17 @@ def test_a_second_commitment_waits_for_the_one_that_its_run_sent_again(opened, m
     assert opened.ledger.commit(opened.brain, S[2], S[1]).seq == 3
 
 
-def test_a_pending_commitment_in_the_way_is_told_with_what_mends_it(opened, manual_mining):
-    opened.ledger.commit(opened.brain, S[1], S[0])
+def test_a_stuck_commitment_in_the_way_is_told_and_offered_more_for(opened, manual_mining):
+    slow = opened.ledger.commit(opened.brain, S[1], S[0])
+    manual_mining.set_next_base_fee(opened.records()[-1].last_attempt.fees.max_fee * 2)
+    manual_mining.mine()
     with raises_code("pending", Conflict, match="is pending") as raised:
         opened.reopen().commit(opened.brain, S[2], S[0])
-    assert "brain chain speed-up" in raised.value.hint
-    assert "brain chain cancel" in raised.value.hint
+    assert "run it again" in raised.value.hint
+    fast = opened.ledger.status(opened.brain, S[1])
+    assert (fast.status, fast.transaction != slow.transaction) == (PENDING, True)
+    manual_mining.mine()
+    assert opened.ledger.commit(opened.brain, S[2], S[1]).status == PENDING
+    manual_mining.mine()
+    assert [one.snapshot for one in opened.ledger.history(opened.brain)] == S[:3]
+    assert opened.nonce() == 3

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from brain.chain.evm import Account, EvmLedger, durable_files
+from brain.chain.evm import Account, EvmLedger, durable_files, tx_sender
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.journal import ABANDONED, TxJournal, TxRecord
 from brain.chain.evm.node_quorum import NodeQuorum
 from brain.chain.evm.tx_sender import STUCK_BLOCKS, TxSender
-from brain.chain.ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
+from brain.chain.ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED, Commitment
 from brain.errors import LedgerError, Locked, StoreError
 from tests.support.anvil_node import Anvil
 from tests.support.chain import killed_commits
@@ -56,6 +56,13 @@ class OpenedBrain(NamedTuple):
         return open_patient_ledger(
             self.ledger.config, self.folder, self.key, patience=self.ledger._context.patience
         )
+
+
+def offer_more(ledger: EvmLedger, brain: bytes, snapshot: bytes) -> Commitment:
+    """Commit again after S[0], as when so many blocks have passed that more is offered."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tx_sender, "STUCK_BLOCKS", 0)
+        return ledger.commit(brain, snapshot, S[0])
 
 
 @pytest.fixture
@@ -156,7 +163,7 @@ def test_a_crash_before_a_replacement_is_broadcast_leaves_that_to_the_next_run(
     slow = opened.ledger.commit(opened.brain, S[1], S[0])
     old = opened.records()[-1].last_attempt.raw
     with dies_before_call(NodeQuorum, "broadcast", lambda quorum, raw: raw != old):
-        opened.ledger.speed_up(opened.brain, S[1])
+        offer_more(opened.ledger, opened.brain, S[1])
     fast = opened.records()[-1].last_attempt.hash
     assert fast != slow.transaction
     assert opened.reopen().commit(opened.brain, S[1], S[0]).transaction == fast
@@ -242,20 +249,10 @@ def test_chain_08_more_is_offered_for_what_is_in_none_of_many_blocks(opened, man
     assert opened.nonce() == 2
 
 
-def test_more_can_be_offered_for_a_transaction_that_waits(opened, manual_mining):
-    slow = opened.ledger.commit(opened.brain, S[1], S[0])
-    fast = opened.ledger.speed_up(opened.brain, S[1])
-    assert fast.status == PENDING
-    assert fast.transaction != slow.transaction
-    manual_mining.mine()
-    assert opened.ledger.status(opened.brain, S[1]).transaction == fast.transaction
-    assert error_code(opened.ledger.speed_up, opened.brain, S[1]) == "not_pending"
-
-
 def test_a_wait_ends_well_if_another_process_offered_more_meanwhile(opened, manual_mining):
     opened.ledger.commit(opened.brain, S[1], S[0])
     (slow,) = (record for record in opened.records() if record.intent.snapshot == S[1])
-    fast = opened.reopen().speed_up(opened.brain, S[1])
+    fast = offer_more(opened.reopen(), opened.brain, S[1])
     manual_mining.mine()
     sent = opened.ledger._context.wait_until_included(slow)
     assert (sent.transaction, sent.status) == (fast.transaction, INCLUDED)
@@ -276,7 +273,7 @@ def refused_replacement(opened, manual_mining):
         raw = "0x" + opened.records()[-1].last_attempt.raw.hex()
         liar.refuse("eth_sendRawTransaction", "txpool is full", unless_first_param=[raw])
         with raises_code("refused", LedgerError) as raised:
-            ledger.speed_up(opened.brain, S[1])
+            offer_more(ledger, opened.brain, S[1])
         assert "may still be included" in raised.value.hint
         yield ledger, liar, first.transaction
 
@@ -376,7 +373,7 @@ def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
     # The signer is faster than the owner, from the same parent.
     opened.ledger.commit(opened.brain, S[1], S[0])
     signer_ledger.commit(opened.brain, S[2], S[0])
-    signer_ledger.speed_up(opened.brain, S[2])
+    offer_more(signer_ledger, opened.brain, S[2])
     manual_mining.mine()
     assert opened.ledger.status(opened.brain, S[2]).sender == signer_ledger.sender
     assert opened.ledger.status(opened.brain, S[1]).status == FAILED

@@ -72,11 +72,3 @@ def test_two_liars_that_refuse_an_estimate_do_not_win(majority):
     for liar in majority.liars[:2]:
         liar.refuse("eth_estimateGas", "execution reverted")
     assert majority.ledger.commit(BRAIN, S[1], S[0]).seq == 2
-
-
-def test_two_liars_that_refuse_a_call_do_not_win(majority, registry):
-    view = majority.nodes.latest_view()
-    for liar in majority.liars[:2]:
-        liar.refuse("eth_call", "execution reverted")
-    call = {"to": registry.node.accounts[0], "data": "0x"}
-    assert majority.nodes.find_refusal(view, "eth_call", call, view.tag) is None

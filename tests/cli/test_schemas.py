@@ -22,8 +22,7 @@ from tests.support.decisions import admit_new
 from tests.support.task_folders import HARBOR, make_task
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
-ON_A_CHAIN |= {"chain-supersede", "chain-send"}
-ON_A_CHAIN |= {"chain-resend", "chain-speed-up", "chain-cancel"}
+ON_A_CHAIN |= {"chain-supersede", "chain-record"}
 """What takes a node: `test_on_chain` calls these."""
 WITH_AN_ACCOUNT = {"chain-account-new"}
 """What makes the key of an account: `test_keystores` calls it."""

@@ -16,8 +16,8 @@ __all__ = ["agent", "cli", "folder", "keys"]
 
 
 DESTROYS = set(
-    "cancel delete gc redact redo reject remove repair resend restore retire revert revoke send"
-    " speed-up supersede transfer undo unpin commit deploy accept".split()
+    "delete gc redact redo reject remove repair restore retire revert revoke"
+    " supersede transfer undo unpin commit deploy accept".split()
 )
 WORDS = (
     "edit react retract reduct reject0 carted traced record rest store restart rename remote"

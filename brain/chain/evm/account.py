@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
-from ..evidence.keccak import keccak256
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """The order of the curve (SEC 2, section 2.4.1)."""
@@ -90,42 +89,6 @@ class Account:
             fields["to"] = bytes.fromhex(transaction.to[2:])
         signed = self._key.sign_transaction(fields)
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
-
-    def sign_typed_data(self, document: Mapping[str, Any]) -> bytes:
-        """Return the 65 bytes of the signature for typed data (EIP-712)."""
-        return bytes(self._key.sign_typed_data(full_message=dict(document)).signature)
-
-
-def typed_data_digest(document: Mapping[str, Any]) -> bytes:
-    """Return the 32 bytes of typed data that a key signs (EIP-712)."""
-    with preserve_recursion_limit():
-        from eth_account.messages import encode_typed_data
-
-    text = encode_typed_data(full_message=dict(document))
-    return keccak256(b"\x19" + text.version + text.header + text.body)
-
-
-def recover_address(digest: bytes, signature: bytes) -> str:
-    """Return the address whose key signed a digest, "" if none can have.
-
-    `signature` is r, s and v, 65 bytes, as wallets return it.
-    """
-    with preserve_recursion_limit():
-        from eth_keys.datatypes import Signature
-        from eth_keys.exceptions import BadSignature
-
-    if len(signature) != 65:
-        return ""
-    parity = signature[-1] - 27 if signature[-1] >= 27 else signature[-1]
-    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
-    if parity not in (0, 1) or not 0 < r < _ORDER or not 0 < s < _ORDER:
-        return ""
-    try:
-        vrs = Signature(signature[:-1] + bytes([parity]))
-        key = bytes(vrs.recover_public_key_from_msg_hash(digest).to_bytes())
-    except BadSignature:
-        return ""
-    return f"0x{keccak256(key)[12:].hex()}"
 
 
 class NewAccount(NamedTuple):

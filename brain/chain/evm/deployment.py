@@ -57,10 +57,6 @@ class Deployment:
             record = sender.send_once(
                 view, TxIntent("deploy"), to, data, lambda pending: pending.intent.kind == "deploy"
             )
-        return self.conclude(record)
-
-    def conclude(self, record: TxRecord) -> DeployResult:
-        """Wait for a deployment that was sent, and return the contract; raises as `deploy`."""
         sent = self._context.wait_until_included(record)
         if sent.block is None:
             raise LedgerError(

@@ -31,13 +31,10 @@ from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_pool import WarnUser, ignore_warning
 from .ownership import Ownership
-from .pending import PendingTransactions
 from .rpc import RPC_TIMEOUT_SECONDS
-from .signed_sender import SignedSender
-from .signing.signed_transaction import ReceivedTransaction
-from .signing.signer_protocol import Signer
 from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote
+from .unsigned import Signer
 
 
 def _approve_any(quote: Quote) -> None:
@@ -48,8 +45,7 @@ class EvmLedger:
     """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
 
     `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
-    `anchors` are about roots of logs, `pending` mends transactions that are in no block,
-    `presigned` sends those that were signed elsewhere.
+    `anchors` are about roots of logs.
     `folder` holds the files that all such ledgers of a user share. `account` signs; a function
     is called for it when it is first needed, and reading needs none. `approve` gets the cost
     of each transaction before it is signed, and may raise to prevent it. `patience` is how
@@ -86,8 +82,6 @@ class EvmLedger:
         self.deployment = Deployment(self._context)
         self.ownership = Ownership(self._context)
         self.anchors = Anchors(self._context, prover)
-        self.pending = PendingTransactions(self._context)
-        self.presigned = SignedSender(self._context)
 
     @property
     def creator(self) -> str:
@@ -148,16 +142,6 @@ class EvmLedger:
             if error.code != "unauthorized":
                 raise
             raise self.ownership.owner_only_error(self.ownership.read_open_head(brain)) from error
-
-    def commit_signed(self, received: ReceivedTransaction, intent: TxIntent) -> Commitment:
-        """Send a commitment that was signed elsewhere, unless the chain has it as its head.
-
-        `intent` is what `presigned.read_intent` returned. Raises as `presigned.send` does.
-        """
-        head = self.head(intent.brain)
-        if head is None or head.snapshot != intent.snapshot:
-            self.presigned.transact(received, intent)
-        return self.status(intent.brain, intent.snapshot)
 
     def find_creator(self, brain: bytes, transaction: str) -> str:
         """Return the account that opened a brain in a transaction, which any wallet may have sent.
@@ -231,24 +215,6 @@ class EvmLedger:
         intent = TxIntent("supersede", brain, snapshot, head)
         return self._context.quote(self._encode_supersede(intent, since))
 
-    def speed_up(self, brain: bytes, snapshot: bytes) -> Commitment:
-        """Offer more for a pending commitment. Raises `NotFound` (`not_pending`)."""
-        sender = self._context.sender
-        with sender.exclusive_lock():
-            view = self._context.contract_view()
-            wanted = (brain, snapshot)
-            pending = sender.resend_pending(view)
-            matching = [record for record in pending if record.intent[1:3] == wanted]
-            if not matching:
-                raise NotFound(
-                    f"no commitment of the snapshot {snapshot.hex()[:12]} is pending",
-                    code="not_pending",
-                    hint="see `brain chain status` for what was committed",
-                )
-            record = sender.replace(view, matching[0])
-        self._context.wait_until_included(record)
-        return self.status(brain, snapshot)
-
     def _encode_supersede(self, intent: TxIntent, since: int) -> bytes:
         id = self.registry_id(intent.brain)
         return abi.encode_call(abi.SUPERSEDE_SELECTOR, id, intent.snapshot, intent.parent, since)
@@ -265,11 +231,11 @@ class EvmLedger:
             if record is None or record.intent == intent:
                 break
             if record.nonce in waited_for:
-                raise _pending_error(self.name, record)
+                raise _pending_error(record)
             waited_for.add(record.nonce)
             sent = self._context.wait_for_outcome(record)
             if sent.status == PENDING:
-                raise _pending_error(self.name, record)
+                raise _pending_error(record)
         # 6. Release the lock, and wait until the transaction is in a block.
         if record is not None:
             self._context.wait_until_included(record)
@@ -297,7 +263,7 @@ class EvmLedger:
             ]
             for record in pending:
                 if record.intent.parent == head:
-                    return sender.resend(at.view, record) if record.intent == intent else record
+                    return sender.resend(at.view, record)
             self._refuse_intent(intent, at.head)
             for record in pending:
                 sender.abandon(record)
@@ -370,13 +336,12 @@ class EvmLedger:
         )
 
 
-def _pending_error(ledger: str, record: TxRecord) -> Conflict:
+def _pending_error(record: TxRecord) -> Conflict:
     """Return the error for another commitment of the brain that is not in a block yet."""
     return Conflict(
         f"the commitment of snapshot {record.intent.snapshot.hex()[:12]} is pending",
         code="pending",
-        hint=f"wait until it is included; `brain chain speed-up --ledger {ledger}` offers more"
-        f" for it, and `brain chain cancel --ledger {ledger}` takes it back",
+        hint="wait until it is included, and run it again, which also offers more for a stuck one",
     )
 
 

@@ -124,7 +124,8 @@ def build_quote(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCa
         )
     max_fee = min(offer.max_fee, caps.max_fee)
     worst = gas * max_fee
-    _require_cost(worst, caps)
+    if worst > caps.max_cost:
+        _refuse_fee(f"it may cost {worst} wei; the cap is {caps.max_cost}")
     return Quote(
         gas=gas,
         expected_gas=estimate,
@@ -134,33 +135,6 @@ def build_quote(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCa
         expected=estimate * needed,
         worst=worst,
     )
-
-
-def quote_signed(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCaps) -> Quote:
-    """Return the cost of a transaction whose limit and price are signed already.
-
-    Raises `InvalidInput` (`fee_cap`).
-    """
-    if offer.max_fee > caps.max_fee:
-        _refuse_fee(
-            f"it offers {format_gwei(offer.max_fee)} gwei for one gas;"
-            f" the cap is {format_gwei(caps.max_fee)}"
-        )
-    _require_cost(gas * offer.max_fee, caps)
-    return Quote(
-        gas=gas,
-        expected_gas=estimate,
-        base_fee=base_fee,
-        max_fee=offer.max_fee,
-        tip=offer.tip,
-        expected=estimate * min(offer.max_fee, base_fee + offer.tip),
-        worst=gas * offer.max_fee,
-    )
-
-
-def _require_cost(worst: int, caps: FeeCaps) -> None:
-    if worst > caps.max_cost:
-        _refuse_fee(f"it may cost {worst} wei; the cap is {caps.max_cost}")
 
 
 def market_fees(base_fee: int, tip: int) -> Fees:

@@ -18,9 +18,9 @@ from .node_pool import WarnUser
 from .node_quorum import NodeQuorum, QuorumView
 from .registry_contract import RegistryContract
 from .rollback_guard import RollbackGuard
-from .signing.signer_protocol import Signer
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker
+from .unsigned import Signer
 
 
 class LedgerContext:

@@ -164,14 +164,6 @@ class NodeQuorum:
             return statistics.median_high(numbers)
         return next(answer for answer in answers if isinstance(answer, RpcRefusal))
 
-    def find_refusal(self, view: QuorumView, method: str, *params: Any) -> RpcRefusal | None:
-        """Return why nodes refuse a call, None if a quorum answers it."""
-        answers = self._ask_several(
-            lambda node: node.call_or_refusal(method, *params), view, self._agree_on_refusal
-        )
-        refusals = [answer for answer, _ in answers if isinstance(answer, RpcRefusal)]
-        return refusals[0] if len(answers) - len(refusals) < self._config.quorum else None
-
     def ask_first(
         self, view: QuorumView, read: Callable[[Any], AnswerT], method: str, *params: Any
     ) -> AnswerT:

@@ -41,8 +41,8 @@ from .fees import FeeCaps, Fees, Quote
 from .journal import ABANDONED, TxIntent, TxJournal, TxRecord
 from .node_quorum import NodeQuorum, QuorumView
 from .rpc import RpcRefusal
-from .signing.signer_protocol import AccountElsewhere, Signer
 from .tx_status import TxTracker
+from .unsigned import AccountElsewhere, Signer
 
 MAX_FOREIGN_PENDING = 64
 """Pending transactions of other programs to queue behind; a node that claims more lies."""
@@ -113,7 +113,7 @@ class TxSender:
         Raises `InvalidInput` (`fee_cap`, `unfunded`), the error for the contract's revert,
         or `LedgerError` (`refused`, `unreachable`).
         """
-        nonce, previous = self._find_free_nonce(view, self._claimed_nonce(view))
+        nonce, previous = self._find_free_nonce(view)
         quote = self.quote(view, to, data, previous)
         record = TxRecord(
             nonce=nonce,
@@ -124,16 +124,6 @@ class TxSender:
             attempts=previous.attempts if previous else (),
         )
         return self._post(self._sign(view, record, quote))
-
-    def send_signed(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
-        """Journal and broadcast a transaction that was signed elsewhere; see `signed_sender`."""
-        self._require_funds(view, quote)
-        self._approve(quote)
-        return self._post(record)
-
-    def first_free_nonce(self, view: QuorumView) -> int:
-        """Return the first nonce that no pending transaction has."""
-        return self._find_free_nonce(view, self._claimed_nonce(view))[0]
 
     def send_once(
         self,
@@ -152,19 +142,8 @@ class TxSender:
 
         It moves to a lower nonce if that is free: it could never be included behind the gap.
         """
-        return self._resend_behind(view, record, self._claimed_nonce(view))
-
-    def resend_all(self, view: QuorumView) -> list[TxRecord]:
-        """Resend all pending transactions, at nonces that follow those used in blocks.
-
-        It ignores what nodes say about transactions of other programs.
-        """
-        return [self._resend_behind(view, record, 0) for record in self.resend_pending(view)]
-
-    def _resend_behind(self, view: QuorumView, record: TxRecord, claimed: int) -> TxRecord:
-        """Resend a transaction behind those of other programs, at nonces below `claimed`."""
         if not isinstance(self._account, AccountElsewhere):  # which signs nothing new by itself
-            nonce, previous = self._find_free_nonce(view, claimed)
+            nonce, previous = self._find_free_nonce(view)
             if nonce < record.nonce:
                 return self._move_back(view, record, nonce, previous)
             overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
@@ -179,21 +158,6 @@ class TxSender:
         """Send the same call at the same nonce for at least an eighth more, within the caps."""
         quote = self._price(view, record.gas, record.gas, record.last_attempt.fees)
         return self._post(self._sign(view, record, quote))
-
-    def cancel(self, view: QuorumView, record: TxRecord) -> TxRecord:
-        """Send nothing to this account itself, at the nonce of a transaction, for a higher price.
-
-        Raises `LedgerError` (`refused`); the transaction is pending as before then.
-        """
-        own = self._account.address
-        quote = self.quote(view, own, b"", record)
-        cancelled = replace(record, intent=TxIntent("cancel"), to=own, data=b"", gas=quote.gas)
-        signed = self._sign(view, cancelled, quote)
-        try:
-            return self._post(signed)
-        except LedgerError:
-            self._journal.write_record(record)
-            raise
 
     def abandon(self, record: TxRecord) -> None:
         """Mark a transaction as abandoned: the next one takes its nonce."""
@@ -329,12 +293,13 @@ class TxSender:
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
 
-    def _find_free_nonce(self, view: QuorumView, claimed: int) -> tuple[int, TxRecord | None]:
+    def _find_free_nonce(self, view: QuorumView) -> tuple[int, TxRecord | None]:
         """Return a nonce, and the abandoned transaction that it replaces, if any.
 
         It is the first that no pending transaction has. Those of other programs have the
-        nonces below `claimed`.
+        nonces below the one that nodes claim.
         """
+        claimed = self._claimed_nonce(view)
         used = self._tracker.count_included(self._account.address, view)
         by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
         first_free = min(claimed, used + MAX_FOREIGN_PENDING)

@@ -88,8 +88,7 @@ class TxTracker:
             raise LedgerError(
                 f"another transaction took the place of {record.last_attempt.hash}",
                 code="replaced",
-                hint="another program uses this key, or it was cancelled: run the command again;"
-                " `brain chain resend` lists what is pending",
+                hint="another program uses this key, or it was cancelled: run the command again",
             )
         return sent
 

@@ -29,6 +29,7 @@ from ..transaction import lock_for_writing
 from . import final_head, last_seen_head
 
 if TYPE_CHECKING:
+    from ...chain.evm.evm_ledger import EvmLedger
     from ...chain.evm.fees import Quote
 
 ANOTHER_LOG_HINT = (
@@ -50,6 +51,22 @@ def commit_snapshot(session: Session, ledger: Ledger, rev: str = "@") -> Committ
     refuse_read_only(session)
     commitment, changed = _send_commitment(session, ledger, snapshot)
     return record_commitment(session, ledger, commitment)._replace(changed=changed)
+
+
+def record_mined_commitment(session: Session, ledger: EvmLedger, transaction: str) -> Committed:
+    """Record the commitment that another wallet made in a transaction.
+
+    Raises `NotFound` (`not_committed`).
+    """
+    refuse_read_only(session)
+    for commitment in ledger.history(session.brain_id()):
+        if commitment.transaction == transaction:
+            return record_commitment(session, ledger, commitment)
+    raise NotFound(
+        f"{ledger.name} has no commitment of this brain in the transaction {transaction}",
+        code="not_committed",
+        hint="wait until it is included, and check that it succeeded",
+    )
 
 
 def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> tuple[Commitment, bool]:

@@ -1,1 +1,0 @@
-"""Signing elsewhere: transactions and permits as files, and signers that are other programs."""
