@@ -14,8 +14,8 @@ from tests.cli.test_commands import learn
 from tests.cli.test_trust_commands import codes, new
 from tests.support.agent_homes import make_hermes_home
 
-VOUCHED = "signed by keys that may sign"
-UNKNOWN = "no root key is pinned for this brain, so that key cannot be checked"
+VOUCHED = "Signed by keys that may sign"
+UNKNOWN = "Signed; no root key is pinned for this brain, so the keys cannot be checked"
 
 
 def pins() -> dict[str, list[str]]:
@@ -32,8 +32,8 @@ def shown(cli: Call) -> list[str]:
 
 
 def frame(cli: Call) -> str:
-    """Return the line behind the skills in the prompt, which says where they are from."""
-    return next(line for line in cli("prompt").out.splitlines() if line.startswith("[source "))
+    """Return the line before the skills in the prompt, which says what signatures are worth."""
+    return next(line for line in cli("prompt").out.splitlines() if line.startswith("[Skills."))
 
 
 @pytest.fixture
@@ -106,9 +106,9 @@ def test_roots_are_shown_and_changed(strange, cli):
 
 def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(strange, cli):
     ada, bob = strange
-    assert f"signed by {ada}; {UNKNOWN}" in frame(cli) and VOUCHED not in cli("prompt").out
+    assert UNKNOWN in frame(cli) and VOUCHED not in cli("prompt").out
     cli("key", "roots", "--add", bob)
-    assert "signed by no key that may sign" in frame(cli)
+    assert "Signed by no key that may sign" in frame(cli)
     cli("key", "roots", "--add", ada, "--remove", bob)
     assert VOUCHED in frame(cli)
 
@@ -124,7 +124,7 @@ def test_agents_are_told_by_the_same_pins(strange, agent, cli, reads, approves):
     cli("key", "roots", "--add", "ada")
     assert all(VOUCHED in text for text in told())
     cli("key", "roots", "--add", "bob")
-    assert all("signed by no key that may sign" in text for text in told())
+    assert all("Signed by no key that may sign" in text for text in told())
 
 
 def test_a_brain_that_was_handed_over_is_vouched_for_by_nothing(strange, agent, cli):
@@ -143,7 +143,7 @@ def test_who_wrote_himself_into_the_trust_file_is_told_everywhere(strange, cli):
     cli("key", "trust", "bob", "--as", "Bob", "--key", "bob")
     learn(cli, "evil", "text")
     cli("sign", "--key", "bob")
-    assert "signed by no key that may sign" in frame(cli)
+    assert "Signed by no key that may sign" in frame(cli)
     assert codes(cli) == {"unknown_key", "below_threshold"}
 
 

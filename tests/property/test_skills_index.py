@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brain.skills import index_budget, index_lines
 from brain.skills.index_budget import IndexCandidate
-from brain.skills.visible_text import delimit_text, hidden_pattern
+from brain.skills.visible_text import hidden_pattern
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
@@ -61,12 +61,6 @@ def check(cards: list[Card]) -> list[IndexCandidate]:
     parsed = index_lines.parse_index(text)
     assert {one.address for one in parsed} == {address for address, *_ in addressed}
     assert Counter(text.split("\n") if cards else []) == Counter(lines)
-    whole = delimit_text("skills", "data", text)
-    assert index_lines.parse_index(whole) == parsed
-    first, *_, last = whole.split("\n")
-    tag = first.split(" ")[1]
-    assert (first, last) == (f"[skills {tag} begins: data]", f"[skills {tag} ends]")
-    assert tag not in text
     return [
         IndexCandidate(index_lines.split_line(line)[0], one.description or "")
         for line, one in zip(text.split("\n"), parsed, strict=False)

@@ -47,18 +47,16 @@ def test_the_tools_and_the_instructions_keep_to_their_sizes(served):
     text = served.instructions(CLIENT)
     for_skills = MAX_INSTRUCTION_CHARS * (1 - 1 / brain_pool.MEMORY_SHARE)
     assert for_skills * 0.9 < len(text) <= MAX_INSTRUCTION_CHARS
-    part = text[text.index("[skills ") :].partition("\n\n[memory ")[0]
-    begin, *lines, source, last = part.split("\n")
-    assert source.startswith("[source of skills and memory: data of the brain ")
-    tag = begin.split()[1]
-    assert lines.pop() == f"[skills {tag} ends]"
+    part = text[text.index("[Skills.") :].partition("\n\n[Memory.")[0]
+    _, *lines, last = part.split("\n")
+    assert all(line.startswith(("▸ ", "▹ ")) for line in lines)
     shown = index_lines.parse_index("\n".join(lines))
     assert len(shown) > 25
     left = re.fullmatch(r"(\d+) more skills are not shown: skills_list finds them.*", last)
     assert left is not None and int(left[1]) == COUNT + 1 - len(shown)
 
 
-def test_every_budget_is_kept_and_the_frame_closed(large):
+def test_every_budget_is_kept_and_the_index_marked_as_data(large):
     for budget in (0, 100, 300, 1024, 5000):
         assert_budget_is_kept(large, budget)
 
@@ -68,14 +66,13 @@ def assert_budget_is_kept(large: Path, budget: int) -> None:
     text = pool.instructions(CLIENT)
     frame = len(brain_pool.INSTRUCTIONS_GUIDE) + 600
     assert len(text) <= max(4 * budget, frame)
-    (tag,) = re.findall(r"^\[skills (\w+) begins: ", text, re.M)
-    assert f"\n[skills {tag} ends]\n[source of " in text
-    assert f"]\n{COUNT + 1 - shown_in(text)} more skills" in text
+    assert len(re.findall(r"^\[Skills\. .*\]$", text, re.M)) == 1
+    assert f"\n{COUNT + 1 - shown_in(text)} more skills" in text
     pool.close()
 
 
 def shown_in(text: str) -> int:
-    return len(index_lines.parse_index(text[text.index("[skills ") :]))
+    return len(index_lines.parse_index(text[text.index("[Skills.") :]))
 
 
 def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(served):
@@ -83,8 +80,7 @@ def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(served
     for _ in range(1000):
         text = resources.resource_reader(served, uri)(CLIENT, "").text
         assert len(text) <= brain_pool.MAX_INDEX_PAGE_CHARS + 400
-        (tag,) = re.findall(r"^\[skills (\w+) begins: ", text, re.M)
-        assert f"\n[skills {tag} ends]" in text
+        assert len(re.findall(r"^\[Skills\. .*\]$", text, re.M)) == 1
         seen += [one.address for one in index_lines.parse_index(text)]
         following = re.search(r"The next are in (brain://index\S+)$", text)
         if following is None:

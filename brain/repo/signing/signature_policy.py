@@ -9,7 +9,6 @@ from ...trust import locate_policy, policy, signature_verification
 from ...trust.batch_verify import SnapshotSigners
 from ...trust.policy import Policy
 from ...trust.rights_graph import RightsGraph, RightsSource
-from ...trust.signature_format import format_key
 from ...trust.signature_rights import (
     EVERY_SNAPSHOT,
     SnapshotBits,
@@ -22,29 +21,22 @@ from ..lineage_cache import AncestorSet
 from ..session import Session
 from .sign import list_valid_signatures
 
-_MAX_NAMED_KEYS = 3
 _MAX_CACHED_ANSWERS = 64
 
 
 def describe_signers(session: Session, snapshot_id: bytes) -> str:
-    """Describe the signers of a snapshot, as part of a sentence.
+    """Return a sentence on what the signatures of a snapshot are worth.
 
     Only root keys that are pinned for this brain can prove the right to sign. Raises
     `InvalidInput` (`bad_roots`).
     """
-    signers = _find_valid_signers(session, snapshot_id)
-    if not signers:
-        return "without a valid signature"
-    if roots := session.pinned_root_keys():
-        may_sign = is_signed_by_roots(session, snapshot_id, roots)
-        return "signed by keys that may sign" if may_sign else "signed by no key that may sign"
-    names = ", ".join(map(format_key, signers[:_MAX_NAMED_KEYS]))
-    more = f" and {len(signers) - _MAX_NAMED_KEYS} more" if len(signers) > _MAX_NAMED_KEYS else ""
-    those = "that key" if len(signers) == 1 else "those keys"
-    return (
-        f"signed by {names}{more};"
-        f" no root key is pinned for this brain, so {those} cannot be checked"
-    )
+    if not _find_valid_signers(session, snapshot_id):
+        return "Without a valid signature."
+    if not (roots := session.pinned_root_keys()):
+        return "Signed; no root key is pinned for this brain, so the keys cannot be checked."
+    if is_signed_by_roots(session, snapshot_id, roots):
+        return "Signed by keys that may sign."
+    return "Signed by no key that may sign."
 
 
 def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[bytes]) -> bool:

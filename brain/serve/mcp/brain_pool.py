@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
-from ...skills.index_lines import BYTES_PER_TOKEN
+from ...skills.index_lines import BYTES_PER_TOKEN, format_omitted_count
 from ...skills.slug import slugify
 from ..tools import Tool, Toolbox, ToolResult
 from ..tools.memory_tool import describe_memory
@@ -289,11 +289,12 @@ class BrainPool:
         prompt, head, most = brain.prompt, brain.head, self._budget * BYTES_PER_TOKEN
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
         text = f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}"
-        frame = prompt.build_framed_index(head, budget=0).rpartition("\n")[0]
+        frame = prompt.build_framed_index(head, budget=0)
         more = _MORE_SKILLS.format(count=prompt.build_index(head, budget=0).left_out)
         room = most - most // MEMORY_SHARE - _utf16_size(f"{text}{frame}\n{more}")
         index = prompt.build_framed_index(head, budget=max(room, 0), count=_utf16_size)
         left_out = prompt.build_index(head, budget=max(room, 0), count=_utf16_size).left_out
+        index = index.removesuffix(f"\n{format_omitted_count(left_out)}")
         last = f"\n{_MORE_SKILLS.format(count=left_out)}" if left_out else ""
         rejections = self._list_rejections(client, most // _REJECTIONS_SHARE)
         memory = prompt.build_framed_memory(

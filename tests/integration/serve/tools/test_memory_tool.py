@@ -110,7 +110,7 @@ def test_the_manifest_states_the_limit_and_the_place(agent):
 
 def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(agent):
     add(agent, "Wants tabs.", target="user")
-    assert "# Memory\n\n[memory " in agent.brain.prompt.build().prompt
+    assert "# Memory\n\n[Memory " in agent.brain.prompt.build().prompt
     assert "\nWants tabs.\n" in agent.brain.prompt.build().prompt
     write(agent, "manifest.yaml", "prompt:\n  memory: []\n")
     agent.brain.snapshot()
