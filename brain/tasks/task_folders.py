@@ -433,7 +433,7 @@ def _error(where: object, problem: str, code: str = "bad_task", hint: str = "") 
     return InvalidInput(
         f"the task {where} cannot be read: {problem}",
         code=code,
-        hint=hint or "docs/evolution/tasks.md shows the formats",
+        hint=hint or "docs/guides/learning.md shows the formats",
     )
 
 

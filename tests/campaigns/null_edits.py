@@ -136,7 +136,7 @@ class RealEdit:
 
 @cache
 def read_small_model() -> list[RealEdit]:
-    """Return the 78 edits that docs/evolution/numbers.md describes."""
+    """Return the 78 edits that docs/concepts/gate.md sums up."""
     found = json.loads(Path(__file__).with_name("small_model_shares.json").read_text())
     return [
         RealEdit(kind=kind, is_useful=is_useful, before=found[base], after=after)

@@ -46,9 +46,7 @@ def names(tmp_path, monkeypatch):
         }
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "docs/python.md", "docs/receipts.md", "docs/synthesis.md"]
-)
+@pytest.mark.parametrize("name", ["README.md", "docs/guides/python.md"])
 def test_the_examples_of_a_document_run(name, names):
     blocks = python_blocks(name)
     assert blocks
@@ -56,10 +54,10 @@ def test_the_examples_of_a_document_run(name, names):
         exec(compile(block, name, "exec"), names)
 
 
-def test_the_run_of_the_document_on_receipts_is_recorded(names):
+def test_the_run_of_the_guide_to_python_is_recorded(names):
     before = names["brain"].skills.view("oracle-manipulation").version
-    (block,) = python_blocks("docs/receipts.md")
-    exec(compile(block, "docs/receipts.md", "exec"), names)
+    _, block, *_ = python_blocks("docs/guides/python.md")
+    exec(compile(block, "docs/guides/python.md", "exec"), names)
     assert names["brain"].skills.view("oracle-manipulation").version == before + 1
     found = names["brain"].receipts.verify()
     assert found.ok and found.steps == 5

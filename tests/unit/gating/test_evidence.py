@@ -53,7 +53,7 @@ def test_repeating_the_same_outcomes_adds_no_evidence():
 
 
 def test_the_ten_lines_of_the_page_give_the_same_evidence():
-    page = (Path(__file__).parents[3] / "docs/evolution/numbers.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/concepts/gate.md").read_text("utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Callable[[list[Fraction]], Fraction]] = {}
     exec(code, names)
@@ -64,7 +64,7 @@ def test_the_ten_lines_of_the_page_give_the_same_evidence():
 
 
 def test_the_table_of_the_page_is_right():
-    page = (Path(__file__).parents[3] / "docs/evolution/numbers.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs/concepts/gate.md").read_text("utf-8")
     head, values = (
         [cell.strip() for cell in row.split("|")[2:-1]]
         for row in re.findall(r"^\| (?:better, none worse|E) \|.*$", page, re.MULTILINE)
