@@ -220,9 +220,24 @@ def split_if_readable(content: bytes | None) -> DocumentParts | None:
 
 
 def splice(front_matter: FrontMatter, start: int, end: int, new: str) -> FrontMatter:
-    """Return the front matter with the text between two offsets replaced."""
+    """Return the front matter with the text between two offsets replaced.
+
+    Raises `InvalidInput` (`bad_yaml`) if YAML would refuse what it read before.
+    """
     text = front_matter.text
-    return parse_front_matter(f"{text[:start]}{new}{text[end:]}")
+    changed = parse_front_matter(f"{text[:start]}{new}{text[end:]}")
+    if changed.problem is not None and front_matter.problem is None:
+        raise no_edit_error()
+    return changed
+
+
+def no_edit_error() -> InvalidInput:
+    """Return the error for front matter that only a person can edit."""
+    return InvalidInput(
+        "line 2: this front matter cannot be edited field by field",
+        code="bad_yaml",
+        hint="give the whole text with -f FILE, with one field a line: KEY: VALUE",
+    )
 
 
 def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> FrontMatter:
@@ -287,7 +302,8 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
 def key_column(front_matter: FrontMatter) -> int:
     """Return the column of the top-level keys."""
     first = min((field.key_start for field in front_matter.fields.values()), default=0)
-    return first - line_start_offset(front_matter.text, first)
+    before = front_matter.text[line_start_offset(front_matter.text, first) : first]
+    return len(before.partition("?")[0])  # the mark of an explicit key is at its column
 
 
 def line_start_offset(text: str, offset: int) -> int:

@@ -495,10 +495,10 @@ def _value_end(text: str, node: yaml.Node) -> int:
         end: int = node.end_mark.index
         if node.style not in ("|", ">"):
             return end
-        before = text[:end].rstrip(" \t")
+        before = text[:end].rstrip(" ")  # a tab is text of the block
         if "+" in text[node.start_mark.index : end].split("\n", 1)[0].split("#", 1)[0]:
             return len(before.removesuffix("\n").removesuffix("\r"))
-        return len(before.rstrip(" \t\r\n"))
+        return len(before.rstrip(" \r\n"))
     if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         return int(node.end_mark.index)
     last = node.value[-1]

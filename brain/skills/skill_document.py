@@ -40,11 +40,7 @@ def fill_defaults(
     document = fill_texts(document, title, slug, description)
     front_matter = _set_version(parse_front_matter(document.front_matter), number, document.newline)
     if skill_version.is_countable(number) and stated_version(front_matter) != number:
-        raise InvalidInput(
-            "line 2: this front matter cannot be edited field by field",
-            code="bad_yaml",
-            hint="give the whole text with -f FILE, with one field a line: KEY: VALUE",
-        )
+        raise document_update.no_edit_error()
     return document._replace(front_matter=front_matter.text)
 
 

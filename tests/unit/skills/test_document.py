@@ -1,6 +1,8 @@
 import pytest
+import yaml
 
 from brain.errors import InvalidInput
+from brain.skills.document_parts import split_document
 from brain.skills.frontmatter import load_front_matter
 from brain.skills.skill_document import (
     UpdatedSkill,
@@ -239,6 +241,34 @@ def test_a_version_is_set_where_it_lives():
     assert set_version(b"x", "9", "a") == (
         b'---\nname: a\ndescription: x\nmetadata:\n  version: "9"\n---\n\nx'
     )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "version: |\n  1\n  \t\nname: a\ndescription: d\n",
+        "version: >-\n  1\n  \t\n\nname: a\ndescription: d\n",
+        "metadata:\n  version: |\n    1\n    \t\n",
+        "? extra\nlicense: MIT\n",
+        "? extra\n: |\n  MIT\n# a comment\n",
+        "  ? extra\n  : MIT\n",
+        "? name\n: a\ndescription: >+\n  d\n\n",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_an_edit_leaves_front_matter_that_yaml_reads_as_before(fields, newline):
+    content = f"---\n{fields}---\nText\n".replace("\n", newline).encode()
+    before = load_front_matter(content)
+    after = load_front_matter(set_version(content, "9", "slug"))
+    known = {key: after[key] for key in before if key not in ("version", "metadata")}
+    assert known == {key: before[key] for key in known}
+    assert yaml.safe_load(split_document(set_version(content, "9", "slug")).front_matter)
+    assert read_skill_metadata(set_version(content, "9", "slug"), "").version == "9"
+
+
+def test_front_matter_that_no_edit_can_leave_valid_is_refused():
+    with raises_code("bad_yaml", InvalidInput):
+        set_version(b"---\nname: a\n? version\n---\nText\n", "9", "a")
 
 
 def test_an_older_text_is_raised_above_the_version_it_replaces():
