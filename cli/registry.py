@@ -12,30 +12,27 @@ CommandTable = dict[str, dict[str, tuple[str, str]]]
 
 ROOT_COMMANDS: CommandTable = {
     "Start": {
-        "init": ("record", "Turn a folder into a brain."),
-        "status": ("record", "Show what changed and waits."),
-        "snapshot": ("record", "Record the folder as it is."),
-        "watch": ("record", "Record changes as they come."),
-        "undo": ("undo", "Undo the last operation."),
-        "redo": ("undo", "Redo what was undone last."),
-        "restore": ("undo", "Bring back files or a skill."),
+        "init": ("start", "Turn a folder into a brain."),
+        "status": ("start", "Show what changed and waits."),
+        "snapshot": ("start", "Record the folder as it is."),
+        "watch": ("start", "Record changes as they come."),
+        "undo": ("start", "Undo the last operation."),
+        "redo": ("start", "Redo what was undone last."),
+        "restore": ("start", "Bring back files or a skill."),
     },
     "Look": {
-        "log": ("history", "List snapshots or versions."),
-        "show": ("history", "Show a snapshot or a run."),
-        "diff": ("history", "Compare two states."),
-        "grep": ("grep", "Search skills and texts."),
-        "blame": ("trace", "Show who wrote each line."),
-        "why": ("trace", "Show the work behind skills."),
-        "op": ("", "Show the operation log."),
-        "receipt": ("", "Show and verify records of runs."),
-        "ancestry": ("verify", "Check the descent of a snapshot."),
+        "log": ("look", "List snapshots or versions."),
+        "show": ("look", "Show a snapshot or a run."),
+        "diff": ("look", "Compare two states."),
+        "grep": ("look", "Search skills and texts."),
+        "blame": ("look", "Show who wrote each line."),
+        "why": ("look", "Show the work behind skills."),
     },
     "Skills": {
         "skill": ("", "Write, read, check skills."),
         "memory": ("", "Show and change the memory."),
-        "index": ("prompt", "Print one line per skill."),
-        "prompt": ("prompt", "Print the system prompt."),
+        "index": ("skills", "Print one line per skill."),
+        "prompt": ("skills", "Print the system prompt."),
     },
     "Agents": {
         "mcp": ("", "Serve and connect agents."),
@@ -56,7 +53,6 @@ ROOT_COMMANDS: CommandTable = {
     "Trust": {
         "verify": ("verify", "Verify the brain or a file."),
         "prove": ("prove", "Write a proof for others."),
-        "check-proof": ("prove", "Verify a proof without access to the brain."),
         "sign": ("sign", "Sign snapshots."),
         "key": ("", "Manage own and trusted keys."),
         "chain": ("", "Commit to a ledger."),
@@ -75,18 +71,15 @@ ROOT_COMMANDS: CommandTable = {
 GROUP_COMMANDS: dict[str, CommandTable] = {
     "skill": {
         "Write": {
-            "upsert": ("skill_write", "Create a skill, or write its next version."),
-            "revert": ("skill_write", "Restore an earlier text as a new version."),
-            "rename": ("skill_write", "Give a skill another name; its versions and history go on."),
-            "merge": ("skill_write", "Merge one skill into another and remove it."),
-            "delete": ("skill_write", "Remove a skill; its history stays."),
+            "upsert": ("skills", "Create a skill, or write its next version."),
+            "rename": ("skills", "Give a skill another name; its versions and history go on."),
+            "merge": ("skills", "Merge one skill into another and remove it."),
+            "delete": ("skills", "Remove a skill; its history stays."),
         },
         "Read": {
-            "list": ("skill_read", "List the skills."),
-            "view": ("skill_read", "Print the body of a skill."),
-            "history": ("skill_read", "List the versions of a skill, newest first."),
-            "similar": ("skill_read", "List the skills that are similar to a skill."),
-            "check": ("skill_read", "Check skills against the rules of agentskills.io."),
+            "list": ("skills", "List the skills."),
+            "view": ("skills", "Print the body of a skill."),
+            "check": ("skills", "Check skills against the rules of agentskills.io."),
         },
         "Run": {
             "run": ("evolve.programs", "Run the program of a skill in the sandbox."),
@@ -97,20 +90,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "show": ("memory", "List the entries of a memory."),
             "add": ("memory", "Add an entry to a memory."),
             "remove": ("memory", "Remove an entry of a memory; its history stays."),
-        },
-    },
-    "op": {
-        "Read": {
-            "log": ("undo", "List operations, newest first."),
-        },
-    },
-    "receipt": {
-        "Read": {
-            "show": ("receipt", "Show the steps of a run."),
-            "verify": ("receipt", "Verify a receipt against the lineage."),
-        },
-        "Import": {
-            "import": ("receipt", "Convert the transcript of another program."),
         },
     },
     "proposal": {
@@ -277,7 +256,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
 }
 """Group to its commands."""
 
-HIDDEN_COMMANDS = frozenset({"check-proof", "chain check"})
+HIDDEN_COMMANDS = frozenset({"chain check"})
 """Commands that no list names, since `brain verify FILE` does all that they do."""
 
 DEFAULT_COMMANDS = {
@@ -288,7 +267,6 @@ DEFAULT_COMMANDS = {
     "key": "list",
     "memory": "show",
     "mcp": "serve",
-    "op": "log",
     "proposal": "list",
     "skill": "list",
     "tools": "list",
@@ -320,7 +298,6 @@ ALIASES = {
         "cat": "view",
         "create": "upsert",
         "edit": "upsert --if-changed",
-        "log": "history",
         "ls": "list",
         "move": "rename",
         "mv": "rename",
@@ -328,7 +305,6 @@ ALIASES = {
         "read": "view",
         "show": "view",
         "update": "upsert",
-        "versions": "history",
         "write": "upsert",
     },
 }

@@ -62,12 +62,14 @@ def _is_revision(app: App, term: str) -> bool:
 class NamedSkill(NamedTuple):
     """A skill that stands where a revision may: its files, and the snapshot of its version.
 
-    `snapshot` is "" if no version was named, and `path` a folder, or the file of a flat skill.
+    `snapshot` and `version` are "" if no version was named, and `path` is a folder, or the file
+    of a flat skill.
     """
 
     address: str
     snapshot: str
     path: str
+    version: str = ""
 
 
 def separate_skills(app: App, revisions: Sequence[str]) -> tuple[list[str], list[NamedSkill]]:
@@ -104,12 +106,20 @@ def find_named_skill(app: App, term: str) -> NamedSkill | None:
     try:
         skill = app.brain.skills.read_file(term)
     except BrainError as error:
-        if "@" not in term and error.code in ("no_skill", "bad_slug", "bad_name"):
-            return None
-        raise
+        if "@" in term or error.code not in ("no_skill", "bad_slug", "bad_name"):
+            raise
+        return _find_deleted_skill(app, term)
     folder = skill.path.removesuffix("/SKILL.md").removesuffix("/skill.md")
     address, version = split_version(term)
-    return NamedSkill(address, skill.snapshot if version else "", folder)
+    return NamedSkill(address, skill.snapshot if version else "", folder, version or "")
+
+
+def _find_deleted_skill(app: App, term: str) -> NamedSkill | None:
+    try:
+        path = app.brain.skills.history(term)[0].path
+    except BrainError:
+        return None
+    return NamedSkill(term, "", path.removesuffix("/SKILL.md").removesuffix("/skill.md"))
 
 
 def is_path(app: App, term: str) -> bool:

@@ -34,7 +34,7 @@ def _start(
     ctx.obj = App(directory=directory, author=author, as_json=as_json, use_pager=not no_pager)
     ctx.call_on_close(ctx.obj.close)
     if ctx.invoked_subcommand is None:
-        from .commands.overview import show_overview
+        from .commands.start import show_overview
 
         show_overview(ctx.obj)
 

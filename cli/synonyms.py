@@ -9,21 +9,25 @@ from collections.abc import Iterable
 COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "": {
         "add": ("snapshot", "skill upsert"),
+        "ancestry": ("prove --ancestor", "verify FILE"),
         "cat": ("skill view",),
         "check": ("verify", "skill check"),
+        "check-proof": ("verify FILE",),
         "checkout": ("switch",),
         "clone": ("fork",),
         "delete": ("skill delete",),
         "find": ("grep", "index --task"),
-        "lineage": ("ancestry", "prove --ancestor"),
+        "lineage": ("log --graph", "prove --ancestor"),
         "list": ("skill list",),
         "new": ("init", "skill upsert"),
+        "op": ("log --ops",),
         "patch": ("skill upsert",),
         "pull": ("adopt",),
         "push": ("publish",),
+        "receipt": ("show --run", "verify FILE", "adopt FILE"),
         "remove": ("skill delete",),
         "reset": ("undo", "restore"),
-        "revert": ("undo", "restore", "skill revert"),
+        "revert": ("undo", "restore SKILL@VERSION"),
         "rm": ("skill delete",),
         "rollback": ("undo", "restore"),
         "update": ("skill upsert",),
@@ -39,9 +43,14 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
+        "history": ("brain log SKILL",),
+        "log": ("brain log SKILL",),
         "remove": ("delete",),
+        "revert": ("brain restore SKILL@VERSION",),
         "rm": ("delete",),
-        "rollback": ("revert",),
+        "rollback": ("brain restore SKILL@VERSION",),
+        "similar": ("check",),
+        "versions": ("brain log SKILL",),
     },
 }
 """Group to unknown word to the commands to suggest, without the name of the group."""
@@ -70,6 +79,13 @@ def _is_slip(word: str, name: str) -> bool:
 
 
 RENAMED_OPTIONS: dict[str, dict[str, str]] = {
+    "blame": {"--rev": "an argument: brain blame SLUG REV"},
+    "fork": {"--rev": "an argument: brain fork DIR REV"},
+    "grep": {"--rev": "an argument: brain grep PATTERN REV"},
+    "log": {"--skill": "an argument: brain log SKILL"},
+    "skill list": {"--rev": "an argument: brain skill list REV"},
+    "skill view": {"--rev": "an argument: brain skill view SLUG REV"},
+    "secrets": {"--rev": "an argument: brain secrets REV"},
     "index": {"--limit": "--max-chars"},
     "prompt": {"--limit": "--max-chars"},
     "proposal accept": {"--unshown": "--binary"},

@@ -286,7 +286,7 @@ def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperatio
     raise NotFound(
         "there is nothing to undo",
         code="nothing_to_undo",
-        hint="`brain op log` lists what was done",
+        hint="`brain log --ops` lists what was done",
     )
 
 
@@ -305,7 +305,7 @@ def _find_operation_to_redo(reader: StoreReader, current: str) -> LoggedOperatio
     raise NotFound(
         "there is nothing to redo: nothing was undone last",
         code="nothing_to_redo",
-        hint="`brain op log` lists what was done",
+        hint="`brain log --ops` lists what was done",
     )
 
 

@@ -43,7 +43,7 @@ def why(session: Session, slug: str) -> SkillReasons:
         raise NotFound(
             f"{name} has no version {wanted}",
             code="no_version",
-            hint=f"see `brain skill history {printable_text(name)}`",
+            hint=f"see `brain log {printable_text(name)}`",
         )
     loaded = [session.load_snapshot(bytes.fromhex(version.snapshot)) for version in chosen]
     receipts = [

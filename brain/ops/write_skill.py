@@ -162,7 +162,7 @@ def plan_skill(
             raise Conflict(
                 f"{slug} was removed after version {base}",
                 code="stale_base",
-                hint=f"see `brain skill history {slug}`; without a base it is created again",
+                hint=f"see `brain log {slug}`; without a base it is created again",
             )
         new = draft(None, find_last_version(txn, slug))
         return PlannedText(slug, main, None, new, edits)

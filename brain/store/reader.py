@@ -373,7 +373,7 @@ class StoreReader:
         raise NotFound(
             f"there is no operation {number}",
             code="missing_operation",
-            hint="`brain op log` lists the operations",
+            hint="`brain log --ops` lists the operations",
         )
 
     def stream_operations(self) -> Iterator[OperationRow]:

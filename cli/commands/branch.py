@@ -9,7 +9,7 @@ import click
 
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag
 from ..context import App
-from ..options import message_option, revision_argument, revision_option
+from ..options import message_option, revision_argument
 from ..output import emit
 from ..params import BranchType, TextType
 from ..progress_bar import ProgressBar
@@ -187,17 +187,17 @@ def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
 
 @brain_command(
     "fork",
-    examples=("brain fork ../child-agent", "brain fork ../child-agent --rev @~3"),
+    examples=("brain fork ../child-agent", "brain fork ../child-agent @~3"),
     exits=WRITE_EXITS,
 )
 @argument("directory", metavar="DIR", type=TextType("bad_path"))
-@revision_option("The snapshot to start from.")
+@revision_argument
 def fork_command(app: App, directory: str, rev: str | None) -> None:
     """Start a brain from this one.
 
-    DIR is a new or empty folder. The first snapshot of the fork names its origin, and
-    the lineage of the origin is copied, so `brain ancestry` proves in the fork alone
-    where it comes from.
+    DIR is a new or empty folder. It starts from REV, by default from the head. The first
+    snapshot of the fork names its origin, and the lineage of the origin is copied, so `brain
+    prove --ancestor` proves in the fork alone where it comes from.
     """
     with ProgressBar(app) as bar:
         result = app.brain.fork(directory, rev or "@", progress=bar)

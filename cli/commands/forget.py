@@ -14,9 +14,10 @@ from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, fla
 from ..context import App
 from ..options import revision_option
 from ..output import emit
-from ..params import CountType, NonEmptyType, TextType
+from ..params import CountType, PathType, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import colorize, pluralize, short_id
+from ..revision_paths import split_terms
 from ..terminal import escape, is_terminal
 
 if TYPE_CHECKING:
@@ -25,26 +26,29 @@ if TYPE_CHECKING:
 
 @brain_command(
     "secrets",
-    examples=("brain secrets", "brain secrets memory --rev @~3", "brain secrets --history"),
+    examples=("brain secrets", "brain secrets @~3 memory", "brain secrets --history"),
 )
-@argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
-@option("--rev", type=NonEmptyType("bad_revision"), metavar="REV", help="A revision.  [default: @]")
+@argument("terms", metavar="[REV] [-- PATH...]", nargs=-1, type=PathType())
 @flag("--history", help="Scan the whole history.")
-def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) -> None:
+def secrets_command(app: App, terms: tuple[str, ...], history: bool) -> None:
     """Find keys and passwords.
 
-    And tokens, in recorded files. PATH is a file or folder of the brain. Findings end with exit
-    status 1. Each is reported with its place, rule, grade and id, and with its line, in which
-    the secret is masked. A finding is certain if it has the format of a key, and doubtful if
-    there is only a keyword, or a value that looks random. `brain redact` destroys a file that
-    contains a secret. Accept a false positive by its id in manifest.yaml:
+    And tokens, in recorded files: of REV (default: @, the head), and with PATH only in these
+    files or folders, relative to the current folder. Findings end with exit status 1. Each is
+    reported with its place, rule, grade and id, and with its line, in which the secret is
+    masked. A finding is certain if it has the format of a key, and doubtful if there is only a
+    keyword, or a value that looks random. `brain redact` destroys a file that contains a
+    secret. Accept a false positive by its id in manifest.yaml:
 
     \b
         secrets:
           accepted: ["0123456789abcdef"]
     """
+    revisions, paths = split_terms(app, terms, 1)
     with ProgressBar(app) as bar:
-        result = app.brain.secrets.scan(paths, rev or "@", history=history, progress=bar)
+        result = app.brain.secrets.scan(
+            paths, "".join(revisions) or "@", history=history, progress=bar
+        )
     emit(app, result, _secret_lines(result, history))
     if not result.ok:
         raise BrainError(

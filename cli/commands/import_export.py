@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brain.errors import BrainError
+from brain.util.utc_time import utc_time
 
 from ..command import (
     OVERWRITE_EXITS,
@@ -20,17 +24,24 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
+from ..imported_runs import record_for_patterns
 from ..options import allow_option, no_record_option, revision_option
 from ..output import emit
 from ..params import TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, copy_hint_lines, notice_lines, skipped_lines
-from ..render.human_format import pluralize, short_id
+from ..render.human_format import align_columns, local_time, pluralize, short_id
+from ..render.run_report import source_text
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
+from ..user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
+    from brain.receipts import Receipt
     from brain.results import Adopted, Published
+
+
+TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
 
 
 @brain_command(
@@ -43,6 +54,8 @@ if TYPE_CHECKING:
         "brain adopt ~/code/skills my-agent",
         "brain adopt https://github.com/anthropics/skills my-agent",
         "brain adopt pdf.skill my-agent",
+        "brain adopt session.jsonl receipt.json",
+        "brain adopt sessions.jsonl receipts/ --as hermes",
     ),
     exits=OVERWRITE_EXITS,
 )
@@ -51,6 +64,7 @@ if TYPE_CHECKING:
 @option("--as", "kind", metavar="KIND", help="The program that PATH belongs to.")
 @option("--name", metavar="TEXT", help="Name of a new brain.")
 @flag("--dry-run", help="Print what would be imported; write nothing.")
+@flag("--overwrite", help="Replace receipts in INTO whose content differs.")
 @allow_option("Import a file")
 def adopt_command(
     app: App,
@@ -59,6 +73,7 @@ def adopt_command(
     kind: str | None,
     name: str | None,
     dry_run: bool,
+    overwrite: bool,
     allow: tuple[str, ...],
 ) -> None:
     """Import from other programs.
@@ -76,11 +91,21 @@ def adopt_command(
     a brain INTO is then, as for a packed file, a folder with its name by default. Secrets,
     databases and caches are left out; a file that only may hold a secret is imported and
     reported.
+
+    PATH may also be the transcript of a session: of Claude Code, Codex or Gemini CLI, `opencode
+    export`, `hermes sessions export`, or messages of OpenAI; - is standard input. Its runs are
+    listed, and in a brain the order in which they used skills is recorded for 'brain evolve
+    patterns'. With INTO, a file, or a folder for the runs of several sessions, their receipts
+    are written there, with excerpts of the texts, without secrets: pass one to `brain skill
+    upsert --receipt`. --as names the format (claude, codex, gemini, hermes, opencode, openai).
     """
     from brain import Brain
 
     if "" in (path, into):
         raise click.BadParameter("the folder name is empty", param_hint="PATH")
+    if _is_transcript(path):
+        _adopt_transcript(app, path, into, kind, dry_run, overwrite)
+        return
     target = Path(into) if into is not None else _default_target(app, path)
     if dry_run:
         with ProgressBar(app) as bar:
@@ -104,6 +129,84 @@ def adopt_command(
     emit(app, result, _adoption_lines(result))
     if result.conflicts:
         _raise_adopt_conflict(result)
+
+
+def _is_transcript(path: str) -> bool:
+    """Tell the transcript of a session from a home, a URL and a packed skill."""
+    from brain.adopting.archive import archive_name
+
+    return path == "-" or (os.path.isfile(path) and archive_name(Path(path)) is None)
+
+
+def _adopt_transcript(
+    app: App, file: str, into: str | None, form: str | None, dry_run: bool, overwrite: bool
+) -> None:
+    from brain import Brain
+    from brain.limits import MAX_TRANSCRIPT_BYTES
+
+    if form is not None and form not in TRANSCRIPT_FORMATS:
+        raise click.BadParameter(
+            f"a transcript is one of {', '.join(TRANSCRIPT_FORMATS)}", param_hint="--as"
+        )
+    transcript = read_input(file, MAX_TRANSCRIPT_BYTES, "the transcript")
+    with named_in_errors(file):
+        receipts = Brain.receipts.import_transcripts(transcript, form or "")
+    runs = list(_import_runs(receipts, None if dry_run else into, overwrite))
+    emit(app, {"runs": runs}, _run_lines(runs))
+    if not dry_run:
+        record_for_patterns(app, receipts)
+
+
+def _import_runs(
+    receipts: list[Receipt], into: str | None, overwrite: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield each run, after its receipt was written to the file or the folder `into`."""
+    from brain.digest import blob_id
+    from brain.receipts import encode_receipt
+    from brain.receipts.receipt import receipt_to_json
+
+    taken: Counter[str] = Counter()
+    is_folder = into is not None and (len(receipts) > 1 or os.path.isdir(into))
+    for receipt in receipts:
+        data, path = encode_receipt(receipt), into
+        if into is not None and is_folder:
+            name = re.sub(r"^[.-]", "_", re.sub(r"[^A-Za-z0-9._-]", "_", receipt.run)[:100])
+            taken[name.casefold()] += 1
+            number = taken[name.casefold()]
+            os.makedirs(into, exist_ok=True)
+            path = os.path.join(into, f"{name}~{number}.json" if number > 1 else f"{name}.json")
+        if path is not None:
+            write_output_file(path, data, overwrite)
+        yield {
+            "receipt": blob_id(data).hex(),
+            "run": receipt.run,
+            "task": receipt.task,
+            "started": receipt.started,
+            "steps": len(receipt.steps),
+            "outcome": receipt.outcome,
+            "source": receipt_to_json(receipt)["source"],
+            "file": path,
+        }
+
+
+def _run_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
+    yield from align_columns(
+        (
+            (
+                one["run"],
+                local_time(utc_time(one["started"])) if one["started"] else "-",
+                pluralize(one["steps"], "step"),
+                one["outcome"],
+                one["task"].partition("\n")[0],
+            )
+            for one in runs
+        ),
+        limit=120,
+    )
+    for one in runs:
+        if one["file"] is not None:
+            steps = f"{pluralize(one['steps'], 'step')} of {source_text(one['source'])}"
+            yield escape(f"Receipt in {one['file']}: {steps}")
 
 
 def _default_target(app: App, path: str) -> Path | None:

@@ -305,7 +305,7 @@ def proposal_reject_command(app: App, name: str, message: str | None) -> None:
 
     NAME is as in `brain proposal list`. `brain undo` restores it. The next proposal
     of the agent starts at the head. The agent reads the reason in its
-    next answer, or when its next session begins; `brain op log` has it, too.
+    next answer, or when its next session begins; `brain log --ops` has it, too.
     """
     rejected = app.brain.proposals.reject(name, message or "")
     emit(

@@ -1,4 +1,4 @@
-"""Commands for proofs: prove, check-proof."""
+"""The command `brain prove`, and the proofs that `brain verify` takes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import click
 
 from brain.errors import NotVouched
 
-from ..command import CHECK_EXITS, OVERWRITE_EXITS, argument, brain_command, flag, option
+from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import no_record_option, output_option, revision_option
 from ..output import emit, emit_file
-from ..params import NonEmptyType, TextType
+from ..params import TextType
 from ..render.human_format import format_size
 from ..render.verdicts import (
     claim_text,
@@ -21,7 +21,7 @@ from ..render.verdicts import (
     proof_id_lines,
 )
 from ..terminal import escape
-from ..user_files import named_in_errors, open_content, read_input
+from ..user_files import named_in_errors, open_content
 
 if TYPE_CHECKING:
     from brain import Brain
@@ -84,40 +84,6 @@ def _build_proof(brain: Brain, path: str, absent: bool, ancestor: str | None, re
     if path.endswith("/"):
         return brain.proofs.prove_section(path.removesuffix("/"), rev)
     return brain.proofs.prove_file(path, rev)
-
-
-@brain_command(
-    "check-proof",
-    examples=(
-        "brain check-proof proof.json --content SKILL.md",
-        "brain prove SOUL.md | brain check-proof - --json",
-    ),
-    exits=CHECK_EXITS,
-)
-@argument("file", type=TextType("bad_path"))
-@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
-@option("--snapshot", type=NonEmptyType(), metavar="ID", help="Require this snapshot.")
-@option("--brain", type=NonEmptyType(), metavar="ID", help="Require this brain.")
-def check_proof_command(
-    app: App, file: str, content: str | None, snapshot: str | None, brain: str | None
-) -> None:
-    """Verify a proof without access to the brain.
-
-    'brain verify FILE' does the same, for other files, too.
-
-    FILE is the output of `brain prove`; - is standard input.
-    Prints what the proof shows, and of which snapshot. Anybody can create a brain, or a
-    snapshot that names the brain of somebody else, and prove what is in it. So you must
-    know the snapshot: name it with --snapshot, from a signature, a ledger or a person you
-    trust, or name a brain of yours that has it, as in 'brain -C DIR verify FILE'.
-    Otherwise the exit status is 4; --brain vouches for where a fork comes from, and for
-    nothing else. Ids must be complete (64 digits). The content of a link is its target. An
-    invalid proof ends with exit status 3.
-    """
-    from brain.limits import MAX_PROOF_BYTES
-
-    data = read_input(file, MAX_PROOF_BYTES, "the proof")
-    check_proof_file(app, file, data, content=content, snapshot=snapshot, brain=brain)
 
 
 def check_proof_file(

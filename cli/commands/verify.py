@@ -1,7 +1,8 @@
-"""Commands that verify the lineage, or a file: verify and ancestry."""
+"""The command `brain verify`: the lineage, or a file."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brain.errors import (
+    BrainError,
     InvalidInput,
     NotFound,
     NotVouched,
@@ -28,7 +30,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED, Failure
+from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED
 from ..options import evidence_options
 from ..output import emit
 from ..params import NonEmptyType, TextType
@@ -40,10 +42,10 @@ from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
-from ..user_files import read_input
+from ..user_files import named_in_errors, read_input
 
 if TYPE_CHECKING:
-    from brain.results import Ancestry, Finding, Verified
+    from brain.results import Finding, ReceiptVerified, Verified
 
 
 _SIGNATURE_CODES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
@@ -58,10 +60,11 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify --require-signatures --root auditor",
         "brain verify --ledger all",
         "brain verify proof.json --content SKILL.md --snapshot ID",
+        "brain verify @~2",
     ),
     exits=exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN),
 )
-@argument("file", metavar="[FILE]", required=False, type=NonEmptyType())
+@argument("file", metavar="[FILE|REV]", required=False, type=NonEmptyType())
 @flag("--deep", help="Read and hash the content of every file again.")
 @flag(
     "--require-signatures",
@@ -97,8 +100,10 @@ def verify_command(app: App, file: str | None, **options: Any) -> None:
     brain that is signed, so --require-signatures ends with exit status 4 unless you have
     pinned a root key, or name one with --root.
 
-    FILE is a proof, evidence, a receipt or a verdict; - is standard input. A receipt and a
-    verdict are verified as by 'brain receipt verify' and 'brain evolve recheck'.
+    FILE is a proof, evidence, a receipt or a verdict; - is standard input. Of a receipt, and of
+    the receipt that REV carries, it verifies that snapshots of the lineage carry each part of
+    the run, in order, and that each changed exactly the files that its steps wrote, with the
+    same contents and versions. A verdict is verified as by 'brain evolve recheck'.
 
     Of a proof or evidence, which need no brain, it prints what the file shows, and of which
     snapshot. Anybody can make a file that is consistent. Exit status 4 says that nothing you
@@ -131,6 +136,10 @@ _FILE_OPTIONS = {
 
 
 def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
+    if file != "-" and not os.path.lexists(file) and _is_revision(app, file):
+        _require_options("receipt", options, ())
+        _report_receipt(app, app.brain.receipts.verify(file))
+        return
     data = read_input(file, MAX_RECEIPT_BYTES, "the file to verify")
     kind = next((kind for kind in _FILE_OPTIONS if _has_format(data, kind)), "")
     if _has_format(data, "equivocation"):
@@ -143,7 +152,7 @@ def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
         raise InvalidInput(
             f"{printable_text(file)} is not a proof, evidence, a receipt or a verdict",
             code="unknown_file",
-            hint="`brain prove`, `brain chain evidence` and `brain receipt show -o FILE` write"
+            hint="`brain prove`, `brain chain evidence` and `brain show --run -o FILE` write"
             " what can be verified; without FILE, the brain is verified",
         )
     chosen = _require_options(kind, options, _FILE_OPTIONS[kind])
@@ -153,15 +162,42 @@ def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
 
             check_evidence_file(app, file, data, **chosen)
         case "receipt":
-            from .receipt import verify_receipt_file
-
-            verify_receipt_file(app, file, data)
+            with named_in_errors(file):
+                found = app.brain.receipts.verify_file(data)
+            _report_receipt(app, found)
         case "verdict":
             _verify_verdict(app, file, data, **chosen)
         case _:
             from .prove import check_proof_file
 
             check_proof_file(app, file, data, **chosen)
+
+
+def _is_revision(app: App, name: str) -> bool:
+    try:
+        app.brain.history.resolve(name)
+    except BrainError:
+        return False
+    return True
+
+
+def _report_receipt(app: App, found: ReceiptVerified) -> None:
+    emit(app, found, _receipt_lines(found))
+    if not found.ok:
+        errors = sum(one.severity == "error" for one in found.findings)
+        hint = "do not rely on it; `brain verify` checks the brain itself"
+        if any(one.code == "not_carried" for one in found.findings):
+            hint = "write the receipt of a snapshot to a file with `brain show --run REV -o FILE`"
+        raise VerificationFailed(f"the receipt is invalid: {pluralize(errors, 'error')}", hint=hint)
+
+
+def _receipt_lines(found: ReceiptVerified) -> Iterator[str]:
+    yield from map(finding_line, found.findings)
+    if found.ok:
+        yield (
+            f"Verified {pluralize(found.steps, 'step')} and {pluralize(found.writes, 'write')} in"
+            f" {pluralize(len(found.snapshots), 'snapshot')} of run {short_id(found.run)}"
+        )
 
 
 def _verify_verdict(app: App, file: str, data: bytes, *, run: bool) -> None:
@@ -281,33 +317,3 @@ def _verification_lines(found: Verified) -> Iterator[str]:
         yield from verified_ledger_lines(found.ledgers)
         yield f"Trust level {found.trust_level}"
     yield from map(escape, coverage_lines(found))
-
-
-@brain_command("ancestry", examples=("brain ancestry @~3",))
-@argument("old", metavar="ANCESTOR", type=NonEmptyType())
-@argument("new", metavar="[REV]", required=False, type=NonEmptyType())
-def ancestry_command(app: App, old: str, new: str | None) -> None:
-    """Check the descent of a snapshot.
-
-    Prints the path from REV, by default the head, to ANCESTOR, also across forks. Each
-    snapshot names the next one as its parent, jump, or origin of the fork. Ends with exit
-    status 1 if REV does not descend from ANCESTOR. `brain prove --ancestor` writes a proof
-    of it for somebody without the brain.
-    """
-    found = app.brain.history.check_ancestry(old, new or "@")
-    emit(app, found, _ancestry_lines(found))
-    if not found.descends:
-        raise Failure(
-            "not_an_ancestor",
-            "the snapshot does not descend from the ancestor",
-            "`brain log --graph` shows which snapshots do",
-        )
-
-
-def _ancestry_lines(found: Ancestry) -> Iterator[str]:
-    if not found.descends:
-        yield f"{short_id(found.descendant)} does not descend from {short_id(found.ancestor)}"
-        return
-    yield f"{short_id(found.descendant)} descends from {short_id(found.ancestor)}"
-    for here in found.path:
-        yield f"  {short_id(here)}"

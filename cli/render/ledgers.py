@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..context import App
+from ..output import emit
 from ..terminal import escape
 from .costs import PENDING_ADVICE
 from .human_format import align_columns, format_ether, pluralize, short_id
@@ -79,6 +81,22 @@ def commitment_lines(made: Committed | NotCommitted | None) -> Iterator[str]:
 
     if isinstance(made, Committed):
         yield from committed_lines(made)
+
+
+def emit_write(app: App, result: Any, *lines: str) -> None:
+    """Print what a write did: `lines`, its snapshot and its commitment.
+
+    Raises `BrainError` if a commitment was due and was not made.
+    """
+    emit(app, result, [*lines, *written_lines(result)])
+    raise_if_not_committed(result.commitment)
+
+
+def written_lines(result: Any) -> Iterator[str]:
+    """Describe the snapshot and the commitment of a write."""
+    if getattr(result, "changed", True):
+        yield f"Snapshot {short_id(result.snapshot)}, bundle {short_id(result.bundle)}"
+    yield from commitment_lines(result.commitment)
 
 
 def raise_if_not_committed(made: Committed | NotCommitted | None) -> None:

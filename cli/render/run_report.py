@@ -20,15 +20,20 @@ _MAX_STEP_CHARS = 70
 """Characters of a text of a step that are printed."""
 
 
-def read_receipt_file(name: str) -> bytes | None:
-    """Return the receipt in the file `name` ("-": standard input), None for any other name."""
+def read_receipt_file(name: str, any_file: bool = True) -> bytes | None:
+    """Return the bytes of the file `name` ("-": standard input), None for any other name.
+
+    Without `any_file`, a file that does not name the format of receipts counts as no file.
+    """
     from brain.limits import MAX_RECEIPT_BYTES
 
-    return (
-        read_input(name, MAX_RECEIPT_BYTES, "the receipt")
-        if name == "-" or os.path.isfile(name)
-        else None
-    )
+    if name != "-" and not os.path.isfile(name):
+        return None
+    if name != "-" and not any_file:
+        with open(name, "rb") as file:
+            if b'"brain v1 receipt"' not in file.read(MAX_RECEIPT_BYTES):
+                return None
+    return read_input(name, MAX_RECEIPT_BYTES, "the receipt")
 
 
 def read_named_run(app: App, source: str) -> Receipt:

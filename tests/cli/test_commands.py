@@ -93,7 +93,12 @@ def test_a_check_of_no_skills_says_so(folder, cli):
     cli("init")
     told = cli("skill", "check")
     assert (told.status, told.out.partition(":")[0]) == (0, "There are no skills to check")
-    assert cli("skill", "check", "--json").document == {"ok": True, "skills": 0, "problems": []}
+    assert cli("skill", "check", "--json").document == {
+        "ok": True,
+        "skills": 0,
+        "problems": [],
+        "similar": {},
+    }
 
 
 def test_init_in_another_brain_says_which_of_the_two_commands_use(agent, cli):
@@ -271,27 +276,26 @@ def test_an_earlier_version_can_be_viewed(agent, cli):
     learn(cli)
     assert "Body of oracle" in cli("skill", "view", "oracle-manipulation@1").out
     assert "Better." in cli("skill", "view", "oracle-manipulation").out
-    assert "Body of oracle" in cli("skill", "view", "oracle-manipulation", "--rev", "@~1").out
+    assert "Body of oracle" in cli("skill", "view", "oracle-manipulation", "@~1").out
 
 
 def test_the_history_of_a_skill_is_newest_first(agent, cli):
     learn(cli)
-    lines = masked(cli("skill", "history", "oracle-manipulation")).splitlines()
-    assert [line.split()[:5] for line in lines] == [
-        ["2", "upgraded", "ID12", "TIME", "ada"],
-        ["1", "added", "ID12", "TIME", "ada"],
+    lines = masked(cli("log", "oracle-manipulation")).splitlines()
+    assert [line.split()[:4] for line in lines] == [
+        ["ID12", "2", "TIME", "ada"],
+        ["ID12", "1", "TIME", "ada"],
     ]
+    document = cli("log", "oracle-manipulation", "--json").document
+    assert [one["version"] for one in document["versions"]] == [2, 1]
+    assert len(document["snapshots"]) == 2 and document["slug"] == "oracle-manipulation"
 
 
 def test_a_revert_is_a_new_version_with_the_old_text(agent, cli):
     learn(cli)
-    told = cli("skill", "revert", "oracle-manipulation", "--to", "1")
+    told = cli("restore", "oracle-manipulation@1")
     assert told.out.startswith("oracle-manipulation upgraded 2 → 3 with the text of version 1\n")
     assert "Body of oracle" in cli("skill", "view", "oracle-manipulation").out
-
-
-def test_a_revert_needs_a_version(agent, cli):
-    assert cli("skill", "revert", "oracle-manipulation").status == 2
 
 
 def test_a_deleted_skill_is_gone_and_can_come_back(agent, cli):
@@ -344,7 +348,7 @@ def test_the_log_can_be_drawn_and_limited(agent, cli):
 def test_the_log_of_a_skill_has_only_its_snapshots(agent, cli):
     learn(cli, "reentrancy")
     learn(cli)
-    lines = cli("log", "--skill", "oracle-manipulation").out.splitlines()
+    lines = cli("log", "oracle-manipulation").out.splitlines()
     assert len(lines) == 2 and "oracle-manipulation upgraded 1 → 2" in lines[0]
 
 
@@ -416,7 +420,7 @@ def test_undo_and_redo_go_back_and_forth(agent, cli):
 def test_the_operation_log_is_newest_first(agent, cli):
     learn(cli)
     cli("undo")
-    rows = [line.split("  ") for line in cli("op", "log").out.splitlines()]
+    rows = [line.split("  ") for line in cli("log", "--ops").out.splitlines()]
     assert [row[3].strip() for row in rows] == ["undo", "upsert", "snapshot", "init"]
 
 

@@ -97,7 +97,7 @@ def test_a_transcript_of_another_program_is_read_too(agent, cli, model, tmp_path
     assert (told["decision"], told["trigger"]) == ("created", "tool_calls")
     shown = model.asked[0].body["messages"][1]["content"]
     assert "> Task: Audit the vault" in shown and "said 4" in shown
-    cli("receipt", "import", str(file), "-o", str(tmp_path / "receipt.json"))
+    cli("adopt", str(file), str(tmp_path / "receipt.json"))
     again = cli("evolve", "synthesize", str(tmp_path / "receipt.json"), "--dry-run", "--json")
     assert again.err == ""
     assert again.document["trigger"] == "tool_calls"

@@ -30,10 +30,9 @@ skill upsert reentrancy -d Better
 skill upsert extra -d More
 skill list
 skill view reentrancy
-skill history oracle-manipulation
-skill revert oracle-manipulation --to 1
-skill similar reentrancy
-skill check
+log oracle-manipulation
+restore oracle-manipulation@1
+skill check reentrancy
 skill rename extra extras
 skill merge reentrancy extras
 skill delete oracle-manipulation
@@ -45,7 +44,7 @@ index --task reentrancy
 prompt
 prompt --task reentrancy
 log
-log --skill reentrancy
+log reentrancy
 show
 diff @~1 @
 blame reentrancy
@@ -53,7 +52,7 @@ grep reentrancy
 tag first @~3
 log --patch first..@ -- skills
 restore @~1 skills
-op log
+log --ops
 branch idea
 switch idea
 skill upsert only-idea -d Idea
@@ -63,12 +62,11 @@ merge idea
 resolve
 proposal list
 fork ../child
-ancestry @~1
 prove skills/reentrancy/SKILL.md -o ../proof.json
-check-proof ../proof.json
+verify ../proof.json
 sign
-receipt show
-receipt verify
+show --run
+verify @
 why reentrancy
 memory add Remember
 memory show
@@ -100,7 +98,6 @@ ELSEWHERE = {
     "key": "they change the trust file or the keys of the user, as `trust` does",
     "mcp": "it serves the tools, as `tools call` does",
     "proposal": "they record what an agent proposes, as a merge does",
-    "receipt": "`import` reads a file",
     "skill run": "it runs a program in the sandbox, and counts the run in usage.db",
     "watch": "it records what changes, as `snapshot` does, until it is stopped",
 }
@@ -143,9 +140,9 @@ def test_no_command_leaves_anything_derived_in_the_brain(folder, home, cli, tmp_
         assert left(folder) == [], line
         assert not list(folder.rglob("*.tmp")) and not list(folder.glob("*cache*")), line
     assert [line for line, *_ in failed] == [
-        "check-proof ../proof.json",
-        "receipt show",
-        "receipt verify",
+        "verify ../proof.json",
+        "show --run",
+        "verify @",
     ], failed
     with Brain.open(folder) as brain:
         assert brain.skills.list() and brain.skills.select("reentrancy")

@@ -356,7 +356,7 @@ ODD, SHOWN = "a\x1b[2J\nb", "a\\x1b[2J\\nb"
         ("tag", "--delete", ODD),
         ("snapshot", "--strict", ODD),
         ("proposal", "show", ODD),
-        ("receipt", "show", ODD),
+        ("show", "--run", ODD),
     ],
 )
 def test_foreign_text_in_an_error_is_escaped_once(cli, tmp_path, monkeypatch, words):

@@ -52,7 +52,7 @@ def test_a_threshold_that_is_no_number_is_a_plain_error(agent, cli, monkeypatch)
     assert refused.status and "SKILL_PATTERN_THRESHOLD is 'many'" in refused.err
 
 
-@pytest.mark.parametrize("command", [("evolve", "count"), ("receipt", "import")])
+@pytest.mark.parametrize("command", [("evolve", "count"), ("adopt",)])
 def test_a_transcript_is_counted_for_patterns_once(agent, cli, command):
     write_transcript()
     for _ in range(2):
@@ -64,4 +64,4 @@ def test_a_transcript_is_counted_for_patterns_once(agent, cli, command):
 
 def test_a_transcript_is_converted_also_where_there_is_no_brain(folder, cli):
     write_transcript()
-    assert cli("receipt", "import", "session.jsonl").status == 0
+    assert cli("adopt", "session.jsonl").status == 0

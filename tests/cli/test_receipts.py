@@ -24,51 +24,53 @@ def worked(agent):
 
 
 def test_a_run_is_shown_step_by_step(worked, cli):
-    told = cli("receipt", "show")
+    told = cli("show", "--run")
     assert told.status == 0 and "\x1b" not in told.out
     rows = [line.split() for line in told.out.splitlines()]
     assert ["loaded", "reentrancy@3"] in rows and ["made", "oracle-manipulation@2"] in rows
     assert ["outcome", "success"] in rows
     assert ["2", "tool", "bash", '{"cmd":', '"ls"}', "->", "a", "b"] in rows
     assert ["3", "llm", "m-1", "failed:", "timeout"] in rows
-    assert cli("receipt", "show", "@~1").out.count("still open") == 1
+    assert cli("show", "--run", "@~1").out.count("still open") == 1
 
 
 def test_a_receipt_goes_to_a_file_and_back(worked, cli):
-    told = cli("receipt", "show", "-o", "r.json")
+    told = cli("show", "--run", "-o", "r.json")
     assert told.status == 0 and "in r.json" in told.err
     validate("receipt", json.loads(Path("r.json").read_bytes()))
     assert decode_receipt(Path("r.json").read_bytes()).outcome == "success"
-    assert cli("receipt", "show", "r.json", "--json").document["outcome"] == "success"
-    assert cli("receipt", "verify", "r.json").out == cli("receipt", "verify").out
+    assert cli("show", "r.json", "--json").document["outcome"] == "success"
+    assert cli("verify", "r.json").out == cli("verify", "@").out
 
 
 def test_a_receipt_that_holds_is_said_to(worked, cli):
-    told = cli("receipt", "verify")
+    told = cli("verify", "@")
     assert told.status == 0
     assert told.out.startswith("Verified 4 steps and 1 write in 2 snapshots of run ")
 
 
 def test_a_receipt_that_does_not_hold_ends_with_3(worked, cli):
-    cli("receipt", "show", "-o", "r.json")
+    cli("show", "--run", "-o", "r.json")
     forged = decode_receipt(Path("r.json").read_bytes())._replace(task="Harmless")
     Path("r.json").write_bytes(encode_receipt(forged))
-    told = cli("receipt", "verify", "r.json")
+    told = cli("verify", "r.json")
     assert told.status == 3
     assert "error: not_carried" in told.out and "error: other_run" in told.out
     assert told.err.startswith("Error: the receipt is invalid: 2 errors\nHint: write the receipt")
 
 
-@pytest.mark.parametrize("what", [["show", "@~2"], ["verify", "@~2"], ["show", "none.json"]])
+@pytest.mark.parametrize(
+    "what", [["show", "--run", "@~2"], ["verify", "@~2"], ["show", "none.json"]]
+)
 def test_what_carries_none_is_a_failure(worked, cli, what):
-    assert cli("receipt", *what).status == 1
+    assert cli(*what).status == 1
 
 
 def test_a_file_that_is_no_receipt_is_a_failure(worked, cli):
     Path("r.json").write_text("{}")
-    for what in ("show", "verify"):
-        told = cli("receipt", what, "r.json", "--json")
-        assert (told.status, told.error["code"]) == (1, "unsupported_version")
+    for what, code in (("show --run", "unsupported_version"), ("verify", "unknown_file")):
+        told = cli(*what.split(), "r.json", "--json")
+        assert (told.status, told.error["code"]) == (1, code)
 
 
 @pytest.mark.parametrize("form", agent_transcripts.TRANSCRIPT_WRITERS)
@@ -76,14 +78,12 @@ def test_a_transcript_is_read_kept_and_told(agent, cli, form):
     Path("t.txt").write_bytes(
         agent_transcripts.TRANSCRIPT_WRITERS[form](agent_transcripts.EXAMPLE_RUN)
     )
-    printed = cli("receipt", "import", "t.txt")
-    told = cli("receipt", "import", "t.txt", "-o", "r.json")
-    assert (printed.status, told.status) == (0, 0)
-    assert printed.out.encode() == Path("r.json").read_bytes() + b"\n"
-    validate("receipt", json.loads(printed.out))
+    told = cli("adopt", "t.txt", "r.json")
+    assert told.status == 0
+    validate("receipt", json.loads(Path("r.json").read_bytes()))
     assert f"8 steps of {agent_transcripts.FORMAT_OF_WRITER.get(form, form)}" in told.out
     cli("skill", "upsert", "counting", "-d", "How to count", "--receipt", "r.json")
-    assert cli("receipt", "verify").status == 0
+    assert cli("verify", "@").status == 0
     why = cli("why", "counting").out
     assert "task: How many notes are there?" in why and "loaded: counting" in why
     assert "outcome: success" in why
@@ -91,24 +91,24 @@ def test_a_transcript_is_read_kept_and_told(agent, cli, form):
 
 def test_transcripts_come_by_standard_input_and_by_name(agent, cli, process):
     data = agent_transcripts.codex_transcript(agent_transcripts.EXAMPLE_RUN)
-    told = process("receipt", "import", "-", "--from", "codex", "--json", input=data)
-    assert told.status == 0 and told.document["steps"] == 8
+    told = process("adopt", "-", "--as", "codex", "--json", input=data)
+    assert told.status == 0 and told.document["runs"][0]["steps"] == 8
     Path("t.txt").write_bytes(data)
-    wrong = cli("receipt", "import", "t.txt", "--from", "hermes", "--json")
+    wrong = cli("adopt", "t.txt", "--as", "hermes", "--json")
     assert (wrong.status, wrong.error["code"]) == (1, "no_transcript")
-    assert cli("receipt", "import", "t.txt", "--from", "letter").status == 2
+    assert cli("adopt", "t.txt", "--as", "letter").status == 2
 
 
 def test_a_receipt_of_a_format_that_is_imported_no_more_is_verified(agent, cli):
     Path("t.txt").write_bytes(agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN))
-    cli("receipt", "import", "t.txt", "-o", "r.json")
+    cli("adopt", "t.txt", "r.json")
     Path("r.json").write_text(
         Path("r.json").read_text().replace('"format":"claude"', '"format":"otel"')
     )
     cli("skill", "upsert", "counting", "-d", "How to count", "--receipt", "r.json")
-    assert cli("receipt", "verify").status == cli("verify").status == 0
-    assert cli("receipt", "show", "--json").document["source"]["format"] == "otel"
-    assert cli("receipt", "import", "t.txt", "--from", "otel").status == 2
+    assert cli("verify", "@").status == cli("verify").status == 0
+    assert cli("show", "--run", "--json").document["source"]["format"] == "otel"
+    assert cli("adopt", "t.txt", "--as", "otel").status == 2
 
 
 @pytest.fixture
@@ -119,33 +119,18 @@ def sessions(agent):
     return one
 
 
-def test_a_file_with_several_runs_is_refused_with_the_ways_out(sessions, cli):
-    told = cli("receipt", "import", "sessions.jsonl", "-o", "r.json", "--json")
-    assert (told.status, told.error["code"]) == (1, "many_runs")
-    assert all(way in told.error["hint"] for way in ("--list", "--run ID", "--each FOLDER"))
-    assert not Path("r.json").exists()
-
-
-def test_the_runs_of_a_file_are_listed(sessions, cli):
-    lines = cli("receipt", "import", "sessions.jsonl", "--list").out.splitlines()
-    assert [line.split()[0][:8] for line in lines] == ["8608f682", "../9999f"]
-    assert all("8 steps  success  How many notes are there?" in line for line in lines)
-
-
-def test_one_run_of_a_file_is_chosen_by_its_id_or_the_beginning(sessions, cli):
-    told = cli("receipt", "import", "sessions.jsonl", "--run", "86", "--json")
-    assert told.document["run"] == agent_transcripts.RUN_ID
-    for wrong in ("no such run", "x"):
-        told = cli("receipt", "import", "sessions.jsonl", "--run", wrong, "--json")
-        assert (told.status, told.error["code"]) == (1, "no_run")
-    Path("sessions.jsonl").write_bytes(sessions + sessions.replace(b"8608f682", b"8609f682"))
-    several = cli("receipt", "import", "sessions.jsonl", "--run", "860", "--json")
-    assert several.error["message"].endswith('several runs have an id that begins with "860"')
+def test_the_runs_of_a_file_are_listed_and_nothing_is_written(sessions, cli):
+    before = [path for path in Path().rglob("*") if ".brain" not in path.parts]
+    for form in ((), ("--dry-run",)):
+        lines = cli("adopt", "sessions.jsonl", *form).out.splitlines()
+        assert [line.split()[0][:8] for line in lines] == ["8608f682", "../9999f"]
+        assert all("8 steps  success  How many notes are there?" in line for line in lines)
+    assert [path for path in Path().rglob("*") if ".brain" not in path.parts] == before
 
 
 def test_each_run_of_a_file_goes_to_a_file_of_its_own(sessions, cli):
     Path("sessions.jsonl").write_bytes(Path("sessions.jsonl").read_bytes() + sessions)
-    told = cli("receipt", "import", "sessions.jsonl", "--each", "runs/all", "--json")
+    told = cli("adopt", "sessions.jsonl", "runs/all", "--json")
     assert told.status == 0
     names = [Path(run["file"]).name for run in told.document["runs"]]
     id = agent_transcripts.RUN_ID
@@ -154,17 +139,16 @@ def test_each_run_of_a_file_goes_to_a_file_of_its_own(sessions, cli):
     for name, run in zip(names, told.document["runs"], strict=True):
         assert decode_receipt(Path("runs/all", name).read_bytes()).run == run["run"]
     Path("runs/all", names[0]).write_text("mine")
-    assert cli("receipt", "import", "sessions.jsonl", "--each", "runs/all").status == 12
-    both = cli("receipt", "import", "sessions.jsonl", "--each", "x", "-o", "y", "--json")
-    assert (both.status, both.error["code"]) == (2, "usage")
+    assert cli("adopt", "sessions.jsonl", "runs/all").status == 12
+    assert cli("adopt", "sessions.jsonl", "runs/all", "--overwrite").status == 0
 
 
 def test_importing_needs_no_brain(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.txt").write_bytes(agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN))
-    assert cli("receipt", "import", "t.txt", "-o", "r.json").status == 0
-    assert cli("receipt", "show", "r.json").status == 0
-    assert cli("receipt", "verify", "r.json").status == 10
+    assert cli("adopt", "t.txt", "r.json").status == 0
+    assert cli("show", "r.json").status == 0
+    assert cli("verify", "r.json").status == 10
 
 
 def test_why_says_what_is_not_known(worked, cli):
@@ -189,7 +173,7 @@ def test_nothing_of_a_foreign_receipt_or_file_reaches_a_terminal_raw(agent, cli)
     Path("t.jsonl").write_bytes(
         agent_transcripts.TRANSCRIPT_WRITERS["claude"](agent_transcripts.EXAMPLE_RUN)
     )
-    assert "Receipt in \\x1b.json" in cli("receipt", "import", "t.jsonl", "-o", "\x1b.json").out
+    assert "Receipt in \\x1b.json" in cli("adopt", "t.jsonl", "\x1b.json").out
 
 
 def test_the_log_tells_of_the_end_of_a_task(worked, cli):
@@ -200,21 +184,21 @@ def test_the_log_tells_of_the_end_of_a_task(worked, cli):
 def test_a_file_that_holds_something_else_is_not_replaced_unasked(agent, cli):
     told = agent_transcripts.TRANSCRIPT_WRITERS["claude"](agent_transcripts.EXAMPLE_RUN)
     Path("t.jsonl").write_bytes(told)
-    refused = cli("receipt", "import", "t.jsonl", "-o", "t.jsonl", "--json")
+    refused = cli("adopt", "t.jsonl", "t.jsonl", "--json")
     assert (refused.status, refused.error["code"]) == (12, "file_exists")
     assert "--overwrite" in refused.error["hint"] and Path("t.jsonl").read_bytes() == told
-    assert cli("receipt", "import", "t.jsonl", "-o", "r.json").status == 0
+    assert cli("adopt", "t.jsonl", "r.json").status == 0
     made = Path("r.json").read_bytes()
-    assert cli("receipt", "import", "t.jsonl", "-o", "r.json").status == 0
+    assert cli("adopt", "t.jsonl", "r.json").status == 0
     Path("r.json").write_bytes(made + b"\n")
-    assert cli("receipt", "import", "t.jsonl", "-o", "r.json").status == 12
-    assert cli("receipt", "import", "t.jsonl", "-o", "r.json", "--overwrite").status == 0
+    assert cli("adopt", "t.jsonl", "r.json").status == 12
+    assert cli("adopt", "t.jsonl", "r.json", "--overwrite").status == 0
     assert Path("r.json").read_bytes() == made
 
 
 def test_a_receipt_that_is_shown_replaces_no_other_file(worked, cli):
     Path("r.json").write_text("mine")
-    assert cli("receipt", "show", "-o", "r.json").status == 12
+    assert cli("show", "--run", "-o", "r.json").status == 12
     assert Path("r.json").read_text() == "mine"
-    assert cli("receipt", "show", "-o", "r.json", "--overwrite").status == 0
-    assert cli("receipt", "show", "-o", "/dev/null").status == 0
+    assert cli("show", "--run", "-o", "r.json", "--overwrite").status == 0
+    assert cli("show", "--run", "-o", "/dev/null").status == 0

@@ -59,10 +59,12 @@ def test_programs_find_what_a_new_skill_is_like_in_the_document(agent, cli):
 
 
 def test_similar_skills_are_listed_with_how_much_they_are_alike(agent, cli):
-    assert cli("skill", "similar", "reentrancy").out == "No skill is similar to reentrancy.\n"
+    assert cli("skill", "check", "reentrancy").err == ""
     cli("skill", "upsert", "reentrancy-bugs", "-d", "About reentrancy")
-    told = cli("skill", "similar", "reentrancy")
-    assert told.out.split()[1:] == ["reentrancy-bugs", "About", "reentrancy"]
+    told = cli("skill", "check", "reentrancy")
+    assert "reentrancy is similar to reentrancy-bugs (0." in told.err
+    document = cli("skill", "check", "reentrancy", "--json").document
+    assert [one["slug"] for one in document["similar"]["reentrancy"]] == ["reentrancy-bugs"]
 
 
 def test_a_merge_of_skills_is_told_in_words(agent, cli):
@@ -71,7 +73,7 @@ def test_a_merge_of_skills_is_told_in_words(agent, cli):
     first, second = told.out.splitlines()
     assert first == "reentrancy upgraded 3 → 4: merged with oracle-manipulation, version 1"
     assert second.startswith("Snapshot ")
-    assert "Absorb oracle-manipulation, version 1" in cli("skill", "history", "reentrancy").out
+    assert "Absorb oracle-manipulation, version 1" in cli("log", "reentrancy").out
     assert "reentrancy absorbed oracle-manipulation → 4" in cli("show").out
     assert cli("skill", "merge", "reentrancy", "reentrancy", "--json").error["code"] == "same_skill"
 

@@ -76,7 +76,7 @@ def test_a_skill_that_somebody_deleted_is_gone_for_who_views_it(agent, cli):
 
 
 def test_a_named_revision_is_shown_as_it_was(edited, cli):
-    assert "About oracle" in cli("skill", "list", "--rev", "@~0").out
+    assert "About oracle" in cli("skill", "list", "@~0").out
     assert not cli("status").out.endswith("Nothing changed since the last snapshot.\n")
 
 
@@ -165,9 +165,9 @@ def test_versions_that_edits_kept_have_names_of_their_own(agent, cli):
     assert error["hint"] == "it has 1, 1+1, 1+2"
     assert "second" in cli("blame", "csv@1+1").out and "third" not in cli("blame", "csv@1+1").out
     assert "no version 1+7" in cli("blame", "csv@1+7").err
-    names = [line.split()[0] for line in cli("skill", "history", "csv").out.splitlines()]
+    names = [line.split()[1] for line in cli("log", "csv").out.splitlines()]
     assert names == ["1+2", "1+1", "1"]
-    assert cli("skill", "revert", "csv", "--to", "1+1").status == 0
+    assert cli("restore", "csv@1+1").status == 0
     assert cli("skill", "view", "csv@2").out.strip() == "second"
 
 

@@ -20,7 +20,7 @@ def test_a_number_in_another_form_is_refused(cli, call, number):
     assert told.status == 2 and told.out == ""
     error, hint = told.err.splitlines()
     assert error.startswith("Error: ") and len(error) < 200
-    assert hint == f"Hint: see 'brain {' '.join(words)} --help'"
+    assert hint == f"Hint: see 'brain {words[0]} --help'"
 
 
 def test_a_refused_number_is_named_with_its_option(cli):
@@ -140,7 +140,7 @@ def test_options_of_all_commands_stand_behind_the_command_too(agent, cli, tmp_pa
     inside = cli("skill", "-C", str(agent), "--json", "list")
     assert inside.document == cli("-C", str(agent), "skill", "list", "--json").document
     assert cli("skill", "--no-color", "-C", str(agent)).out == cli("-C", str(agent), "skill").out
-    assert cli("receipt", "-C", str(agent), "show", "--nonsense").status == 2
+    assert cli("skill", "-C", str(agent), "list", "--nonsense").status == 2
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,10 @@ def test_options_of_all_commands_stand_behind_the_command_too(agent, cli, tmp_pa
 )
 def test_a_word_of_another_program_leads_to_a_command_that_is_there(cli, group, word, meant):
     assert cli(*group.split(), word).status == 2, "it is a command by now"
-    assert cli(*group.split(), *meant.partition(" --")[0].split()[:2], "--help").status == 0
+    words = [word for word in meant.partition(" --")[0].split() if not word.isupper()]
+    words = words[1:] if words[0] == "brain" else [*group.split(), *words]
+    words = [word for word in words if not word.startswith("SKILL")]
+    assert cli(*words, "--help").status == 0
 
 
 def test_a_mistyped_option_is_answered_with_the_nearest_one(cli):
@@ -172,7 +175,10 @@ def test_a_mistyped_option_is_answered_with_the_nearest_one(cli):
 def test_an_earlier_spelling_of_an_option_is_answered_with_its_name(cli, command, earlier, name):
     error = f"Error: No such option '{earlier}'.\nHint: {earlier} is now {name}\n"
     assert cli(*command.split(), earlier, "1").err == error
-    assert f"  {name}" in cli(*command.split(), "--help").out
+    words = name.removeprefix("an argument: brain ")
+    assert f"  {name}" in (told := cli(*command.split(), "--help").out) or (
+        words.startswith(command) and words.split()[-1] in told.partition("\n")[0]
+    )
 
 
 def test_an_unknown_command_cannot_steer_the_terminal(cli):

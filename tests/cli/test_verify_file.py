@@ -13,13 +13,13 @@ from tests.support.gate_decisions import GREET, add_cases, decide_by_gate, gate_
 NOTES = "memory/notes.md"
 
 
-def same(cli: Call, kind: str, *words: str) -> int:
-    """Verify v.json as both commands do, which say the same; return the exit status."""
-    for form in ((), ("--json",)):
-        told = cli("verify", "v.json", *words, *form)
-        assert told == cli(*kind.split(), "v.json", *words, *form)
+def verified(cli: Call, *words: str) -> int:
+    """Verify v.json, in words and in JSON; return the exit status, which is the same."""
+    status = cli("verify", "v.json", *words).status
+    told = cli("verify", "v.json", *words, "--json")
     validate("verify", told.document)
-    return told.status
+    assert told.status == status
+    return status
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def snapshot(agent, cli):
 
 
 def test_a_proof_is_recognised_and_needs_what_the_reader_knows(snapshot, cli):
-    assert same(cli, "check-proof") == 4
-    assert same(cli, "check-proof", "--snapshot", snapshot, "--content", NOTES) == 0
+    assert verified(cli) == 4
+    assert verified(cli, "--snapshot", snapshot, "--content", NOTES) == 0
     Path("other").write_text("other\n")
     told = cli("--json", "verify", "v.json", "--snapshot", snapshot, "--content", "other")
     assert told.status == 3
@@ -41,12 +41,12 @@ def test_a_proof_is_recognised_and_needs_what_the_reader_knows(snapshot, cli):
 def test_evidence_is_recognised_with_the_proofs_in_it_in_whatever_order(agent, cli):
     assert cli("chain", "commit").status == 0
     assert cli("chain", "evidence", "--path", NOTES, "-o", "v.json").status == 0
-    assert same(cli, "chain check") == 4
-    key = cli("chain", "check", "v.json", "--json").document["log"]["key"]
-    assert same(cli, "chain check", "--log-key", key, "--content", NOTES) == 0
+    assert verified(cli) == 4
+    key = cli("verify", "v.json", "--json").document["log"]["key"]
+    assert verified(cli, "--log-key", key, "--content", NOTES) == 0
     document = json.loads(Path("v.json").read_text())
     Path("v.json").write_text(json.dumps(dict(reversed(document.items())), indent=2))
-    assert same(cli, "chain check", "--log-key", key) == 0
+    assert verified(cli, "--log-key", key) == 0
     assert cli("verify", "v.json", "--require", "L1").status == 3
 
 
@@ -54,11 +54,12 @@ def test_a_receipt_is_recognised_and_a_changed_one_is_status_3(agent, cli):
     with Brain.open(agent, author="ada") as brain, brain.task("Improve", agent="a") as task:
         task.record_tool_call("bash", '{"format": "brain v1 proof"}', "a b")
         task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
-    assert cli("receipt", "show", "-o", "v.json").status == 0
-    assert same(cli, "receipt verify") == 0
+    assert cli("show", "--run", "-o", "v.json").status == 0
+    assert verified(cli) == 0
     Path("v.json").write_text(Path("v.json").read_text().replace("Improve", "Improved"))
     told = cli("verify", "v.json")
-    assert (told.status, told[1:]) == (3, cli("receipt", "verify", "v.json")[1:])
+    assert told.status == 3 and "error: not_carried" in told.out
+    assert cli("verify", "@").status == 0
 
 
 def test_a_verdict_is_derived_again_from_what_the_brain_holds(agent, cli):

@@ -66,11 +66,11 @@ def desk(tmp_path, monkeypatch, capsys):
 
 
 EVERY_CHECK = [
-    ("check-proof", "path.json"),
-    ("check-proof", "path.json", "--content", "SKILL.md"),
-    ("check-proof", "absence.json"),
-    ("check-proof", "section.json"),
-    ("check-proof", "descent.json"),
+    ("verify", "path.json"),
+    ("verify", "path.json", "--content", "SKILL.md"),
+    ("verify", "absence.json"),
+    ("verify", "section.json"),
+    ("verify", "descent.json"),
     ("chain", "check", "evidence.json"),
     ("chain", "check", "evidence.json", "--content", "SKILL.md"),
     ("alone", "evidence.json"),
@@ -115,7 +115,7 @@ def test_a_brain_that_the_reader_names_vouches_for_its_snapshots(desk, tmp_path,
         assert "It says: " in out if "evidence.json" in check else "Proven: " in out
     with monkeypatch.context() as patch:
         patch.setenv("BRAIN_DIR", str(tmp_path / "attacker"))
-        assert desk.run("check-proof", "path.json")[0] == 0
+        assert desk.run("verify", "path.json")[0] == 0
     with Brain.open(tmp_path / "attacker") as owner, Brain.open(tmp_path / "victim") as victim:
         proof = (desk.folder / "path.json").read_bytes()
         assert owner.proofs.check(proof).ok and not victim.proofs.check(proof).ok
@@ -175,8 +175,8 @@ def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snaps
 
 def test_only_the_help_of_what_can_end_so_names_that_exit_status(desk):
     """A command that can, and does not say so, or says so and cannot, misleads a script."""
-    commands = {"verify": 1, "check-proof": 1, "chain check": 1}
-    commands |= dict.fromkeys(("prove", "receipt verify", "log", "ancestry"), 0)
+    commands = {"verify": 1, "chain check": 1}
+    commands |= dict.fromkeys(("prove", "show", "log"), 0)
     commands |= {f"chain {name}": 0 for name in ("commit", "evidence", "status", "verify")}
     for name, expected in commands.items():
         help_text = desk.run(*name.split(), "--help")[1]

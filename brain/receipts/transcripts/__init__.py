@@ -73,7 +73,7 @@ def choose_run(receipts: list[Receipt], run: str = "") -> Receipt:
         raise InvalidInput(
             f"the transcript has {len(receipts)} runs, and one is needed",
             code="many_runs",
-            hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
+            hint="list them with `brain adopt FILE --dry-run`, and choose one with --run ID,"
             " or write a receipt for each with --each FOLDER",
         )
     found = [one for one in receipts if one.run == run]
@@ -83,7 +83,7 @@ def choose_run(receipts: list[Receipt], run: str = "") -> Receipt:
         raise NotFound(
             f'{kind} with "{printable_text(run, 80)}"',
             code="no_run",
-            hint="list the runs with `brain receipt import FILE --list`",
+            hint="list the runs with `brain adopt FILE --dry-run`",
         )
     return found[0]
 

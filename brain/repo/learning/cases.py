@@ -254,7 +254,7 @@ def case_of_run(
     return CaseOfRun(input=run.task, expect=expect, source=source)
 
 
-_HINT = "`brain receipt show` lists the steps; or give the case with --input and --equals"
+_HINT = "`brain show --run` lists the steps; or give the case with --input and --equals"
 
 
 def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:

@@ -225,7 +225,7 @@ def _find_source(
         raise Conflict(
             f"{found.slug} is not retired",
             code="not_retired",
-            hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
+            hint=f"name a version to go back to; `brain log {found.slug}` lists them",
         )
     skill = Skills(txn.state).load(main)
     usual = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"

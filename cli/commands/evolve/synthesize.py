@@ -39,7 +39,7 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     """Propose a new or better skill from a run.
 
     REV is a snapshot of a recorded run, by default the head. FILE is a receipt, or a
-    transcript that `brain receipt import` reads; a file takes precedence over a revision
+    transcript that `brain adopt` reads; a file takes precedence over a revision
     of the same name. A run is hard if it had five or more tool calls, or if a call
     failed and a later one succeeded; the manifest can change that. Of a hard run, the
     model that `brain config model` names reads the transcript, without secrets, and the

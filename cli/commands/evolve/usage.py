@@ -74,7 +74,7 @@ def _stats_row(skill: SkillUsage) -> tuple[str, ...]:
 def evolve_count_command(app: App, file: str) -> None:
     """Count the uses of skills in a transcript of another program.
 
-    FILE is a transcript that 'brain receipt import' reads, or a receipt; - is standard
+    FILE is a transcript that 'brain adopt' reads, or a receipt; - is standard
     input. Each run is counted once, whatever file it is in. Skills that this brain does not
     have are left out. The order in which skills were used is recorded for 'brain evolve
     patterns'.

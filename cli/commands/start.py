@@ -1,4 +1,4 @@
-"""Commands that record: init, status, snapshot, watch."""
+"""The first commands: init, status, snapshot, watch, undo, redo, restore, and `brain` alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from brain.digest import is_hex
-from brain.errors import BrainError
+from brain.errors import BrainError, NoBrain
 
 from .. import signals
 from ..command import (
     BASIC_EXITS,
+    OVERWRITE_EXITS,
     WRITE_EXITS,
     argument,
     brain_command,
@@ -26,16 +27,16 @@ from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
-from ..params import PathType, SecondsType
+from ..params import NonEmptyType, PathType, SecondsType
 from ..progress_bar import ProgressBar
-from ..render.changes import conflict_line, scan_note_lines
-from ..render.human_format import colorize, pluralize, short_id
-from ..render.ledgers import commitment_lines, raise_if_not_committed
+from ..render.changes import conflict_line, restore_line, scan_note_lines, upsert_line
+from ..render.human_format import align_columns, colorize, pluralize, short_id
+from ..render.ledgers import commitment_lines, emit_write, raise_if_not_committed
 from ..std_streams import write_stderr
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Init, Recorded, Status, Waiting, Watched
+    from brain.results import Init, Recorded, Status, Undone, Waiting, Watched
     from brain.watching import WatchFailure
 
 
@@ -131,6 +132,48 @@ def show_status(app: App, strict: bool = False) -> Status:
         app.print_note(line)
     emit(app, found, _status_lines(found, str(app.brain.root)))
     return found
+
+
+_HINTS_WITHOUT_BRAIN = (
+    ("brain init", "turn this folder into a brain"),
+    ("brain adopt DIR", "import the skills and memory of another program"),
+    ("brain --help", "list all commands"),
+)
+_HINTS_DURING_MERGE = (
+    ("brain resolve", "list the conflicts, or resolve them"),
+    ("brain merge --continue", "record the merge once all are resolved"),
+    ("brain merge --abort", "give it up"),
+)
+_HINTS_FOR_CHANGES = (
+    ("brain diff", "show these changes"),
+    ("brain snapshot", "record them"),
+    ("brain --help", "list all commands"),
+)
+_HINTS_FOR_CLEAN = (
+    ("brain skill list", "list the skills"),
+    ("brain log", "list the snapshots"),
+    ("brain --help", "list all commands"),
+)
+
+
+def show_overview(app: App) -> None:
+    """Print the status and three hints; outside of a brain, how to begin.
+
+    Raises `NoBrain` with --json, or if a folder was named that has no brain.
+    """
+    try:
+        app.brain_folder()
+    except NoBrain:
+        if app.as_json or app.directory:
+            raise
+        app.print_note("There is no brain here.")
+        hints = _HINTS_WITHOUT_BRAIN
+    else:
+        status = show_status(app)
+        hints = _HINTS_FOR_CLEAN if status.clean else _HINTS_FOR_CHANGES
+        hints = hints if status.merging is None else _HINTS_DURING_MERGE
+    for line in align_columns(hints):
+        app.print_note(f"  {line}")
 
 
 def _status_lines(found: Status, root: str) -> Iterator[str]:
@@ -317,3 +360,63 @@ def _print_watch_failure(app: App, failed: WatchFailure) -> None:
 def _watched_lines(result: Watched) -> Iterator[str]:
     yield f"Snapshot {short_id(result.snapshot)}: {escape(result.message)}"
     yield from commitment_lines(result.commitment)
+
+
+@brain_command(
+    "restore",
+    examples=(
+        "brain restore @~1",
+        "brain restore @~1 skills/oracle-manipulation",
+        "brain restore oracle-manipulation@1",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@argument("rev", metavar="[REV|SKILL]", type=NonEmptyType())
+@argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
+def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
+    """Bring back files or a skill.
+
+    SKILL@VERSION records the skill as it was in that version, as its next version; SKILL, and
+    PATH without REV, are files of the head. PATH is a file or folder, relative to the current
+    folder (default: all files). Changes in the folder that no snapshot has are recorded
+    first; the restored state becomes a new snapshot, and the history stays.
+    """
+    from ..revision_paths import is_path, resolve_paths, separate_skills
+
+    revisions, skills = separate_skills(app, [rev])
+    if skills and skills[0].version and not paths:
+        reverted = app.brain.skills.revert(skills[0].address, skills[0].version)
+        text = f"{upsert_line(reverted)} with the text of version {escape(skills[0].version)}"
+        emit_write(app, reverted, text)
+        return
+    if not skills and is_path(app, rev):
+        revisions, paths = [], (rev, *paths)
+    chosen = [*(skill.path for skill in skills), *resolve_paths(app, paths)]
+    with ProgressBar(app) as bar:
+        result = app.brain.restore("".join(revisions) or "@", chosen, progress=bar)
+    emit(app, result, [restore_line(result)])
+
+
+@brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
+def undo_command(app: App) -> None:
+    """Undo the last operation.
+
+    Says what it was. The folder, the branch and its head return to their previous state; the
+    undo of a switch goes back to the branch before it. 'brain redo' reverses it. Operations on
+    other branches stay.
+    """
+    _emit_undone(app, "Undid", app.brain.undo())
+
+
+@brain_command("redo", examples=("brain redo",), exits=OVERWRITE_EXITS)
+def redo_command(app: App) -> None:
+    """Redo what was undone last.
+
+    Says what it was. Works until the next operation is recorded.
+    """
+    _emit_undone(app, "Redid", app.brain.redo())
+
+
+def _emit_undone(app: App, verb: str, result: Undone) -> None:
+    what = f"{verb}: {escape(result.description)}, on {escape(result.branch)}"
+    emit(app, result, [what, restore_line(result)])
