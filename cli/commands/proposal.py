@@ -157,7 +157,7 @@ def _proposal_lines(
     if hidden:
         yield "Not shown as text:"
         yield from map(undiffable_line, hidden)
-        yield f"To see them: {app.command_prefix} fork FOLDER --rev {short_id(found.snapshot)}"
+        yield f"To see them: {app.command_prefix} fork FOLDER {short_id(found.snapshot)}"
         yield ""
     more = " --binary" if any(one.after for one in hidden) else ""
     yield f"To accept this: {app.command_prefix} proposal accept {found.snapshot}{more}"
