@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         ToolFailure,
         VerificationFailed,
     )
-    from .proofs.proof_verification import check_proof
+    from .proofs.check import check_proof
     from .repo.ledgers.commit_batch import commit_batch
     from .repo.session import find_brain
 
@@ -67,7 +67,7 @@ __all__ = [
 _HOMES = {
     "Brain": ".api.brain",
     "check_evidence": ".chain.evidence.offline_check",
-    "check_proof": ".proofs.proof_verification",
+    "check_proof": ".proofs.check",
     "commit_batch": ".repo.ledgers.commit_batch",
     "find_brain": ".repo.session",
 }

@@ -75,25 +75,6 @@ def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[AuditStep]:
     return out
 
 
-def neighbour_paths(
-    rows: Sequence[Sequence[bytes]], place: int
-) -> tuple[list[AuditStep], list[AuditStep], list[AuditStep]]:
-    """Return the steps from places `place` − 1 and `place` up to their common node, and from it.
-
-    The first path has siblings on its left only and the second on its right only, which proves
-    that nothing is between the two places. If one of them does not exist, the path of the
-    other leads to the root.
-    """
-    if place == 0:
-        return [], audit_path(rows, 0), []
-    if place == len(rows[0]):
-        return audit_path(rows, place - 1), [], []
-    joined = (place & -place).bit_length()
-    below, above = rows[:joined], rows[joined:]
-    lower = audit_path(below, place - 1), audit_path(below, place)
-    return *lower, audit_path(above, place >> joined)
-
-
 def root_from_path(node_hash: bytes, steps: Iterable[AuditStep], join: JoinHash) -> bytes:
     """Return the hash to which `steps` lead from `node_hash`: the root, for a valid audit path."""
     for left, sibling in steps:

@@ -9,12 +9,12 @@ from ..repo.part import Part, lazy, reads, streams
 if TYPE_CHECKING:
     from io import RawIOBase
 
-    from ..ops import blame, diff, grep, import_states, log, prove, undo, why
-    from ..repo import secrets, session
+    from ..ops import blame, diff, grep, import_states, log, undo, why
+    from ..repo import prove, secrets, session
     from ..results import Proof
 else:
-    lazy(globals(), "ops", "blame diff grep import_states log prove undo why")
-    lazy(globals(), "repo", "secrets session")
+    lazy(globals(), "ops", "blame diff grep import_states log undo why")
+    lazy(globals(), "repo", "prove secrets session")
 
 
 class HistoryPart(Part):
@@ -43,7 +43,6 @@ class ProofsPart(Part):
     """
 
     prove_file = reads(lambda: prove.prove_file)
-    prove_absence = reads(lambda: prove.prove_absence)
     prove_section = reads(lambda: prove.prove_section)
     prove_descent = reads(lambda: prove.prove_descent)
 
@@ -56,7 +55,7 @@ class ProofsPart(Part):
         about. It is `ok` as in `check_proof`, also if this brain holds the snapshot. Raises
         `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
         """
-        from ..proofs.proof_verification import check_proof
+        from ..proofs.check import check_proof
 
         return check_proof(
             data,

@@ -150,9 +150,9 @@ class Proof(NamedTuple):
     """The claim of a valid proof about `snapshot`; fields of other kinds are None.
 
     `path`: `path` is a file of this `type` ("file", "executable", "link"), with the
-    content `blob` of `size` bytes. `absence`: no file is at `path`. `section`: the
-    tree `root` of `files` files, `size` bytes, is the section `section`. `descent`: the
-    snapshot is `ancestor`, of the brain `ancestor_brain`, or descends from it.
+    content `blob` of `size` bytes. `section`: the tree `root` of `files` files, `size` bytes,
+    is the section `section`. `descent`: the snapshot is `ancestor`, of the brain
+    `ancestor_brain`, or descends from it.
 
     `consistent` is always true: an invalid proof is an error. Anybody can make a consistent one,
     so `ok` is true only if the reader knows the snapshot; `vouched_by` says from where: `snapshot`

@@ -9,7 +9,7 @@ import click
 
 from brain.errors import NotVouched
 
-from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
+from ..command import OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
 from ..options import no_record_option, output_option, revision_option
 from ..output import emit, emit_file
@@ -24,7 +24,6 @@ from ..terminal import escape
 from ..user_files import named_in_errors, open_content
 
 if TYPE_CHECKING:
-    from brain import Brain
     from brain.results import Proof
 
 
@@ -32,14 +31,12 @@ if TYPE_CHECKING:
     "prove",
     examples=(
         "brain prove skills/oracle-manipulation/SKILL.md -o proof.json",
-        "brain prove memory/secret.md --absent -o proof.json",
         "brain prove skills/ --rev @~3 -o proof.json",
         "brain prove --ancestor 1f0c2a -o proof.json",
     ),
     exits=OVERWRITE_EXITS,
 )
 @argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
-@flag("--absent", help="Prove that no file is at PATH.")
 @option("--ancestor", metavar="REV", help="Prove that the snapshot descends from this one.")
 @revision_option("The snapshot the proof is about.")
 @no_record_option
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
 def prove_command(
     app: App,
     path: str | None,
-    absent: bool,
     ancestor: str | None,
     rev: str | None,
     output: str | None,
@@ -61,11 +57,16 @@ def prove_command(
     """
     if (path is None) == (ancestor is None):
         raise click.UsageError("Give either PATH or --ancestor.")
-    if absent and (path is None or path.endswith("/")):
-        raise click.UsageError("--absent requires the PATH of a file.")
     app.record_edits(rev=rev)
-    data = _build_proof(app.brain, path or "", absent, ancestor, rev or "@")
     from brain import check_proof
+
+    proofs, at = app.brain.proofs, rev or "@"
+    if path is None:
+        data = proofs.prove_descent(ancestor or "", at)
+    elif path.endswith("/"):
+        data = proofs.prove_section(path.removesuffix("/"), at)
+    else:
+        data = proofs.prove_file(path, at)
 
     found = check_proof(data, in_store=app.brain.history.has)
     note = (
@@ -74,16 +75,6 @@ def prove_command(
         "To verify it, one must know that id: from you, a signature or a ledger."
     )
     emit_file(app, found, "proof", data, output, note)
-
-
-def _build_proof(brain: Brain, path: str, absent: bool, ancestor: str | None, rev: str) -> bytes:
-    if ancestor is not None:
-        return brain.proofs.prove_descent(ancestor, rev)
-    if absent:
-        return brain.proofs.prove_absence(path, rev)
-    if path.endswith("/"):
-        return brain.proofs.prove_section(path.removesuffix("/"), rev)
-    return brain.proofs.prove_file(path, rev)
 
 
 def check_proof_file(

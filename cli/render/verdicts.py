@@ -40,10 +40,6 @@ def _path_claim(proof: Proof) -> str:
     return f"{proof.path} is in the snapshot, {kind} of {format_size(proof.size or 0)}"
 
 
-def _absence_claim(proof: Proof) -> str:
-    return f"no file is at {proof.path} in the snapshot"
-
-
 def _section_claim(proof: Proof) -> str:
     name = "the section ." if proof.section == "." else f"{proof.section}/"
     files = pluralize(proof.files or 0, "file")
@@ -60,7 +56,6 @@ def _descent_claim(proof: Proof) -> str:
 
 _CLAIMS = {
     "path": _path_claim,
-    "absence": _absence_claim,
     "section": _section_claim,
     "descent": _descent_claim,
 }
@@ -72,9 +67,6 @@ def proof_id_lines(proof: Proof) -> list[str]:
     return align_columns((name, value) for name, value in rows if value)
 
 
-ABSENCE_CAUTION = "Rely on the absence only if a person you trust verified the snapshot."
-
-
 def proof_caveat_lines(proof: Proof) -> Iterator[str]:
     """Say from where the reader knows the snapshot, and what that does not show."""
     if "snapshot" in proof.vouched_by:
@@ -83,5 +75,3 @@ def proof_caveat_lines(proof: Proof) -> Iterator[str]:
         yield "The brain you named does; nothing that you know vouches for this snapshot of it."
     elif "own_store" in proof.vouched_by:
         yield "The brain you named with -C has the snapshot, which counts if it is yours."
-    if proof.kind == "absence":
-        yield ABSENCE_CAUTION

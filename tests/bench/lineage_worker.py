@@ -12,7 +12,7 @@ from pathlib import Path
 
 from brain import Brain
 from brain.objects import lineage
-from brain.proofs.proof_verification import verify_proof_bytes
+from brain.proofs.check import verify_proof_bytes
 from brain.repo import lineage_cache
 
 SIDE = 50

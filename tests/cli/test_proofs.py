@@ -154,17 +154,6 @@ def test_a_file_that_is_not_there_or_too_large_is_an_error(proof, cli):
     assert (told.status, told.error["code"]) == (3, "too_large")
 
 
-def test_absence_is_proven_and_says_on_what_it_rests(agent, cli):
-    cli("prove", "memory/none.md", "--absent", "-o", "../gone.json")
-    told = cli("-C", ".", "verify", "../gone.json")
-    assert told.out.startswith("Proven: no file is at memory/none.md in the snapshot\n")
-    assert "a person you trust verified the snapshot" in told.out.splitlines()[-1]
-    told = cli("verify", "../gone.json", "--content", "memory/notes.md", "--json")
-    assert (told.status, told.error["code"]) == (1, "no_content")
-    told = cli("prove", PATH, "--absent", "--json")
-    assert (told.status, told.error["code"]) == (1, "path_is_there")
-
-
 def test_a_folder_at_the_top_is_proven_as_a_whole(agent, cli):
     cli("prove", "skills/", "-o", "../skills.json")
     told = cli("-C", ".", "verify", "../skills.json")
@@ -202,7 +191,6 @@ def test_a_proof_is_about_the_revision_that_was_asked_for(agent, cli):
     assert cli("prove", path, "-o", "../new.json").status == 0
     told = cli("prove", path, "--rev", "@~1", "--json")
     assert (told.status, told.error["code"]) == (1, "no_path")
-    assert cli("prove", path, "--absent", "--rev", "@~1", "-o", "../old.json").status == 0
     told = cli("prove", PATH, "--rev", "@~1", "--json")
     assert told.document["snapshot"] == cli("show", "@~1", "--json").document["snapshot"]
     assert told.document["proof"]["path"] == PATH and told.document["file"] is None
@@ -224,8 +212,6 @@ def test_what_was_proven_is_said_where_the_proof_is_written_to_a_file(agent, cli
     [
         ["prove"],
         ["prove", PATH, "--ancestor", "@"],
-        ["prove", "--absent", "--ancestor", "@"],
-        ["prove", "skills/", "--absent"],
         ["verify", "proof.json", "--snapshot"],
     ],
 )

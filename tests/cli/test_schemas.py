@@ -259,7 +259,6 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("prove", ["prove", "memory/notes.md"], None),
     ("prove", ["prove", "memory/", "-o", "proof.json"], None),
     ("verify", ["-C", ".", "verify", "proof.json"], proven("memory/notes.md")),
-    ("verify", ["-C", ".", "verify", "proof.json"], proven("memory/none.md", "--absent")),
     ("verify", ["-C", ".", "verify", "proof.json"], proven("skills/")),
     ("verify", ["-C", ".", "verify", "proof.json"], proven("--ancestor", "@~1")),
     ("verify", ["-C", ".", "verify", "proof.json"], proven("memory/notes.md")),

@@ -26,7 +26,7 @@ from brain.objects.folding import fold_name
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_node import FILE, INNER, TreeEntry, is_node_boundary, join_hashes
-from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
+from brain.proofs.check import verify_proof_bytes, verify_proof_content
 from brain.repo.session import BrainState, Session
 from brain.store import redactions
 from brain.store.rows import ObjectKind

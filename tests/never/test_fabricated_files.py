@@ -51,7 +51,6 @@ def desk(tmp_path, monkeypatch, capsys):
         made.facts["false"] = attacker.head
         for name, proof in {
             "path": attacker.proofs.prove_file(PATH),
-            "absence": attacker.proofs.prove_absence("none.md"),
             "section": attacker.proofs.prove_section("skills"),
             "descent": attacker.proofs.prove_descent(attacker.id),
         }.items():
@@ -68,7 +67,6 @@ def desk(tmp_path, monkeypatch, capsys):
 EVERY_CHECK = [
     ("verify", "path.json"),
     ("verify", "path.json", "--content", "SKILL.md"),
-    ("verify", "absence.json"),
     ("verify", "section.json"),
     ("verify", "descent.json"),
     ("chain", "check", "evidence.json"),

@@ -40,17 +40,6 @@ def test_a_path_is_proven_at_the_head_and_at_any_revision(brain):
         check_proof(brain.proofs.prove_file(SKILL, "@~1"), content=Content(contents["@"]))
 
 
-def test_what_is_not_there_is_proven_to_be_absent_and_nothing_else(brain):
-    before = brain.proofs.prove_absence(SKILL, "@~1")
-    proof = check_proof(before)
-    assert (proof.kind, proof.path, proof.blob) == ("absence", SKILL, None)
-    with pytest.raises(InvalidInput) as there:
-        brain.proofs.prove_absence(SKILL)
-    with pytest.raises(NotFound) as gone:
-        brain.proofs.prove_file(SKILL, "@~1")
-    assert (there.value.code, gone.value.code) == ("path_is_there", "no_path")
-
-
 def test_a_section_is_proven_by_its_name_alone(brain):
     proof = check_proof(brain.proofs.prove_section("skills"))
     shown = brain.history.show().sections["skills"]

@@ -10,9 +10,8 @@ from brain.objects.node_cache import NodeCache
 from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 from brain.objects.tree_node import TreeEntry
-from brain.proofs import proof_json
-from brain.proofs.proof_builder import build_absence_proof, build_path_proof
-from brain.proofs.proof_types import AnyProof
+from brain.proofs.build import build_path_proof
+from brain.proofs.proof import AnyProof, render_proof
 from tests.support.node_store import MemoryNodeStore, file_entry
 
 FIXED_TIME_MS = 1_700_000_000_000
@@ -35,9 +34,6 @@ class RecordedSnapshot(NamedTuple):
 
     def path_proof(self, path: str) -> dict[str, Any]:
         return proof_document(build_path_proof(*self, path))
-
-    def absence_proof(self, path: str) -> dict[str, Any]:
-        return proof_document(build_absence_proof(*self, path))
 
 
 def record_snapshot(
@@ -66,7 +62,7 @@ def _make_snapshot(bundle: bytes, brain: bytes) -> Snapshot:
 
 def proof_document(proof: AnyProof) -> dict[str, Any]:
     """Return the document of a proof as its reader gets it."""
-    found: dict[str, Any] = json.loads(proof_json.render_proof(proof))
+    found: dict[str, Any] = json.loads(render_proof(proof))
     return found
 
 

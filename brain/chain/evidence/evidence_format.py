@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from ...errors import ProofError
 from ...limits import MAX_EVIDENCE_BYTES
 from ...proofs import json_fields
-from ...proofs.proof_json import proof_from_json
-from ...proofs.proof_types import DescentProof, PathProof
+from ...proofs.proof import DescentProof, PathProof, proof_from_json
 from ..tlog.log_entry import MAX_ENTRY_BYTES
 from .block_header import MAX_HEADER_BYTES
 from .evidence_model import (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...errors import ProofError
-from ...proofs.proof_types import DescentProof, PathProof
+from ...proofs.proof import DescentProof, PathProof
 
 KIND_BRAIN = "brain"
 KIND_ANCHOR = "anchor"

@@ -27,8 +27,8 @@ from .evidence_model import (
 )
 
 if TYPE_CHECKING:
-    from ...proofs.proof_types import DescentProof, PathProof
-    from ...proofs.proof_verification import ProvenFact
+    from ...proofs.check import ProvenFact
+    from ...proofs.proof import DescentProof, PathProof
     from ..tlog.log_verifier import VerifiedEntry
 
 
@@ -155,7 +155,7 @@ def _check_ledger(evidence: EvidenceDocument) -> None:
 
 
 def _verify_proof(proof: PathProof | DescentProof) -> ProvenFact:
-    from ...proofs.proof_verification import verify_proof
+    from ...proofs.check import verify_proof
 
     return verify_proof(proof)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...digest import parse_digest
 from ...errors import InvalidInput, ProofError, printable_text
-from ...proofs.proof_json import ENTRY_TYPES
+from ...proofs.proof import ENTRY_TYPES
 from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import utc_time
 from ..contracts import RUNTIME_HASH
@@ -153,7 +153,7 @@ def _parse_block_hash(text: str) -> bytes:
 
 
 def _check_content(checked: VerifiedEvidence, content: RawIOBase) -> None:
-    from ...proofs.proof_verification import verify_proof_content
+    from ...proofs.check import verify_proof_content
 
     if checked.path is None:
         raise InvalidInput(

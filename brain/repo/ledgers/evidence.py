@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ...chain.ledger_protocol import Commitment, Ledger
 from ...errors import Conflict, NotFound
-from ...proofs import proof_builder
-from ...proofs.proof_json import render_proof
+from .. import prove
 from ..session import Session
 from .commit import is_covered, read_checked_history
 
@@ -26,12 +25,10 @@ def build_commit_evidence(
     brain, snapshot = session.brain_id(), session.resolve(rev)
     history = read_checked_history(session, ledger, brain)
     covering = _first_covering_commitment(session, ledger, history, snapshot)
-    path_proof = _prove_file(session, path, snapshot) if path else b""
+    path_proof = prove.prove_file(session, path, snapshot.hex()) if path else b""
     descent_proof = b""
     if covering.snapshot != snapshot:
-        descent_proof = render_proof(
-            proof_builder.build_descent_proof(session.load_snapshot, snapshot, covering.snapshot)
-        )
+        descent_proof = prove.prove_descent(session, snapshot.hex(), covering.snapshot.hex())
     part = ledger.evidence(brain, covering.snapshot)
     # A snapshot may be committed again, after others were disowned: either one may be proven.
     seq = read_proven_seq(part) or covering.seq
@@ -45,11 +42,6 @@ def build_commit_evidence(
         path=path_proof,
         descent=descent_proof,
     )
-
-
-def _prove_file(session: Session, path: str, snapshot: bytes) -> bytes:
-    state = session.state_of(snapshot), session.load_snapshot(snapshot)
-    return render_proof(proof_builder.build_path_proof(*state, path))
 
 
 def _first_covering_commitment(

@@ -25,7 +25,6 @@ _MAX_SIZE = (1 << 53) - 1
 _HEAD_FIELDS = {"format", "kind", "brain", "snapshot", "bundle", "encoded"}
 _FILE_FIELDS = {"path", "type", "blob", "size", "climb"}
 _SECTION_FIELDS = {"section", "root", "files", "bytes", "steps"}
-_GAP_FIELDS = {"path", "before", "after"}
 
 
 def check_proof(text: bytes) -> ProofDocument:
@@ -34,24 +33,20 @@ def check_proof(text: bytes) -> ProofDocument:
     proof = parse_json(text)
     require(isinstance(proof, dict) and proof.get("format") == "brain v1 proof", "the format")
     kind = proof.get("kind")
-    require(kind in ("path", "absence", "section", "descent"), "the kind")
+    require(kind in ("path", "section", "descent"), "the kind")
     if kind == "descent":
         return _check_descent_proof(proof)
-    fields = {"path": _FILE_FIELDS | {"tree"}, "section": _SECTION_FIELDS}.get(kind)
-    whole = _GAP_FIELDS | ({"climb", "tree"} if "tree" in proof else {"steps"})
-    require_keys(proof, _HEAD_FIELDS | (fields or whole))
+    fields = {"path": _FILE_FIELDS | {"tree"}, "section": _SECTION_FIELDS}[kind]
+    require_keys(proof, _HEAD_FIELDS | fields)
     ids = _check_head(proof)
     if kind == "section":
         require(_root_from_path(*_section_leaf(proof)) == ids[2], "another bundle")
         told = {name: proof[name] for name in ("section", "root", "files", "bytes")}
-    elif kind == "path":
+    else:
         section, _ = _split_path(proof["path"])
         _check_tree_proof(proof, section, _root_from_path(*_file_leaf(proof, section)), ids[2])
         told = {name: proof[name] for name in ("path", "blob", "size")}
         told["type"] = _FILE_KINDS[proof["type"]]
-    else:
-        _check_absence_proof(proof, ids[2])
-        told = {"absent": proof["path"]}
     names = ("brain", "snapshot", "bundle")
     return {**{name: id.hex() for name, id in zip(names, ids, strict=True)}, **told}
 
@@ -179,33 +174,6 @@ def _check_tree_proof(proof: ProofDocument, section: str, root: bytes, bundle: b
         _root_from_path(_section_line_hash(section, root, tree), tree["steps"]) == bundle,
         "another bundle",
     )
-
-
-def _check_absence_proof(proof: ProofDocument, bundle: bytes) -> None:
-    section, inner = _split_path(proof["path"])
-    in_tree = "tree" in proof
-    rest = _read_list(proof["climb" if in_tree else "steps"], openings=in_tree)
-    hashes, heights = [], set()
-    for side, letter in (("before", "l"), ("after", "r")):
-        line = proof[side]
-        if line is None:
-            require(not rest, "a way shared by one")
-            continue
-        require_keys(line, _FILE_FIELDS if in_tree else _SECTION_FIELDS)
-        start, climb = _file_leaf(line, section) if in_tree else _section_leaf(line)
-        other = _split_path(line["path"])[1] if in_tree else line["section"]
-        pair = [one.encode() for one in (other, inner if in_tree else section)]
-        require(pair[0] < pair[1] if side == "before" else pair[1] < pair[0], "not between")
-        hashes.append(_root_from_path(start, climb))
-        require(all(one[0] == letter for one in climb if isinstance(one, str)), "not beside it")
-        heights.add(sum(isinstance(one, dict) for one in climb))
-    require(len(heights) == 1 or not in_tree, "levels")
-    joined = hashes[0] if len(hashes) == 1 else context_hash(_JOIN_CONTEXT, b"".join(hashes))
-    top = _root_from_path(joined, rest)
-    if in_tree:
-        _check_tree_proof(proof, section, top, bundle)
-    else:
-        require(top == bundle, "another bundle")
 
 
 def _check_descent_proof(proof: ProofDocument) -> ProofDocument:

@@ -1,7 +1,7 @@
-// Proofs: of a path, an absence, a section, a descent.
+// Proofs: of a path, a section, a descent.
 
-import { compare, isHex, need, unhex } from "./bytes.mjs";
-import { digest, join } from "./digest.mjs";
+import { isHex, need, unhex } from "./bytes.mjs";
+import { join } from "./digest.mjs";
 import { base64, fields, id, list, parse } from "./json.mjs";
 import { jumpDepth, readSnapshot } from "./lineage.mjs";
 import { path, section, split } from "./paths.mjs";
@@ -12,7 +12,7 @@ const HEAD = ["format", "kind", "brain", "snapshot", "bundle", "encoded"];
 const FILE = ["path", "type", "blob", "size", "climb"];
 const SECTION = ["section", "root", "files", "bytes", "steps"];
 const TYPES = ["file", "executable", "link"];
-const KINDS = { path: pathProof, absence: absenceProof, section: sectionProof, descent: descentProof };
+const KINDS = { path: pathProof, section: sectionProof, descent: descentProof };
 
 /** Return what the text of a proof shows. */
 export const readProof = (data) => provenBy(parse(data, MAX_BYTES));
@@ -34,12 +34,12 @@ function head({ brain, snapshot, bundle, encoded }, led) {
 
 const counts = ({ files, bytes }) => need(isCount(files) && isSize(bytes), "not files and bytes") ?? [files, bytes];
 /** Return the hash that steps lead to from one; a climb has openings among them. */
-function walk(from, steps, sides = "lr", isClimb = false) {
+function walk(from, steps, isClimb = false) {
   return list(steps).reduce((at, value) => {
     if (isClimb && typeof value !== "string") {
       return innerHash(unhex(id(fields(value, ["last", "files", "bytes"]).last)), at, ...counts(value));
     }
-    need(typeof value === "string" && sides.includes(value[0]) && isHex(value.slice(1), 32), "not a step");
+    need(typeof value === "string" && "lr".includes(value[0]) && isHex(value.slice(1), 32), "not a step");
     const sibling = unhex(value.slice(1));
     return value[0] === "l" ? join(sibling, at) : join(at, sibling);
   }, from);
@@ -58,39 +58,13 @@ const hashOfSection = (value) => sectionHash([section(value.section), unhex(id(v
 
 function pathProof(proof) {
   const { path, type, blob, size, climb, tree } = fields(proof, [...HEAD, ...FILE, "tree"]);
-  const node = walk(fileHash(proof), climb, "lr", true);
+  const node = walk(fileHash(proof), climb, true);
   return { ...head(proof, toBundle(split(path)[0], node, tree)), path, type: TYPES.indexOf(type), blob, size };
 }
 
 function sectionProof(proof) {
   const { section, root, files, bytes, steps } = fields(proof, [...HEAD, ...SECTION]);
   return { ...head(proof, walk(hashOfSection(proof), steps)), section, root, files, bytes };
-}
-
-function absenceProof(proof) {
-  const inTree = "tree" in proof;
-  const way = inTree ? "climb" : "steps";
-  fields(proof, [...HEAD, "path", "before", "after", way, ...(inTree ? ["tree"] : [])]);
-  const [home, inner] = split(path(proof.path));
-  const sided = (value, sides, order) => {
-    if (value === null) return null;
-    fields(value, inTree ? FILE : SECTION);
-    const [its, name] = inTree ? split(path(value.path)) : [home, section(value.section)];
-    need(its === home && compare(name, inTree ? inner : home) === order, "not a neighbour on its side");
-    return walk(inTree ? fileHash(value) : hashOfSection(value), value[way], sides, inTree);
-  };
-  const [before, after] = [sided(proof.before, "l", -1), sided(proof.after, "r", 1)];
-  let at = before ?? after;
-  if (before !== null && after !== null) {
-    const openings = (value) => value[way].filter((item) => typeof item !== "string").length;
-    need(openings(proof.before) === openings(proof.after), "neighbours on different levels");
-    at = join(before, after);
-  } else {
-    need(list(proof[way]).length === 0 && (at !== null || !inTree), "a way on from the end, or an empty tree");
-    at ??= digest("brain v1 merkle join");
-  }
-  at = walk(at, proof[way], "lr", inTree);
-  return { ...head(proof, inTree ? toBundle(home, at, proof.tree) : at), absent: proof.path };
 }
 
 function descentProof(proof) {

@@ -139,7 +139,6 @@ def test_proofs_are_checked_without_the_brain(brain):
     path = "skills/oracle/SKILL.md"
     for proof in (
         brain.proofs.prove_file(path),
-        brain.proofs.prove_absence("none.md"),
         brain.proofs.prove_section("skills"),
         brain.proofs.prove_descent(brain.id),
     ):

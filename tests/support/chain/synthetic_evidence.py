@@ -16,8 +16,8 @@ from brain.chain.tlog.checkpoints import Checkpoint
 from brain.chain.tlog.log_entry import LogLeaf, encode_entry
 from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
 from brain.objects.snapshot import Snapshot
-from brain.proofs.proof_builder import build_descent_proof, build_path_proof
-from brain.proofs.proof_json import render_proof
+from brain.proofs.build import build_descent_proof, build_path_proof
+from brain.proofs.proof import render_proof
 from brain.trust import ed25519
 from tests.support import tlog_ledgers
 from tests.support.chain import rfc6962

@@ -190,14 +190,7 @@ def _bundle_from_proof(proof: Any) -> bytes:
     """Return where the ways of a proof lead to, whatever they are."""
     if proof["kind"] == "section":
         return _section_leaf_hash(proof)
-    if proof["kind"] == "path":
-        return _bundle_id_from_root(proof, _file_leaf_hash(proof))
-    way = "climb" if "tree" in proof else "steps"
-    start = _file_leaf_hash if "tree" in proof else _section_leaf_hash
-    sides = [start(proof[name]) for name in ("before", "after") if proof[name] is not None]
-    here = sides[0] if len(sides) == 1 else _join(b"".join(sides))
-    here = _root_from_path(here, proof[way])
-    return _bundle_id_from_root(proof, here) if "tree" in proof else here
+    return _bundle_id_from_root(proof, _file_leaf_hash(proof))
 
 
 def _file_leaf_hash(line: Any) -> bytes:

@@ -12,7 +12,7 @@ from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import CaseRow
 from brain.gating.held_out import is_held_out
 from brain.gating.output_check import score_outcomes
-from brain.proofs.proof_verification import ProvenFact
+from brain.proofs.check import ProvenFact
 from brain.receipts import decode_receipt, encode_receipt
 from brain.results import Evidence
 from brain.trust import policy as policies
@@ -191,7 +191,5 @@ def proof_facts(proven: ProvenFact) -> Document:
     if proven.kind == "section":
         totals = {"files": proven.files, "bytes": proven.size}
         return {**ids, "section": proven.section, "root": proven.root.hex(), **totals}
-    if proven.kind == "absence":
-        return {**ids, "absent": proven.path}
     entry = {"type": proven.type, "blob": proven.blob.hex(), "size": proven.size}
     return {**ids, "path": proven.path, **entry}

@@ -12,9 +12,8 @@ import pytest
 from brain.errors import InvalidInput, ProofError
 from brain.limits import MAX_MESSAGE_BYTES
 from brain.objects.snapshot import encode_snapshot
-from brain.proofs.proof_json import parse_proof, render_proof
-from brain.proofs.proof_types import DescentProof
-from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
+from brain.proofs.check import verify_proof_bytes, verify_proof_content
+from brain.proofs.proof import DescentProof, parse_proof, render_proof
 from tests.support.conformance.golden_vectors import GoldenVector, check_each_vector, read_vectors
 from tests.support.json_mutations import mutate_json
 from tests.support.recorded_snapshots import (
@@ -138,12 +137,12 @@ GROUND = {
 
 
 def test_checking_imports_only_objects_and_what_lies_below_them():
-    code = "import sys; import brain.proofs.proof_verification; print(*sys.modules)"
+    code = "import sys; import brain.proofs.check; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True)
     modules = done.stdout.decode().split()
     house = {name for name in modules if name.startswith("brain.")}
     assert {name for name in house if not name.startswith(FLOORS)} <= {f"brain.{n}" for n in GROUND}
-    assert "brain.proofs.proof_builder" not in house
+    assert "brain.proofs.build" not in house
     foreign = {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names)
     assert {"blake3", "msgpack"} <= foreign
     assert not foreign & {"apsw", "click", "cryptography", "rich", "web3", "yaml"}

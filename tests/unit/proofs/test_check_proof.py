@@ -8,11 +8,11 @@ import pytest
 
 from brain.errors import InvalidInput, ProofError
 from brain.limits import MAX_PROOF_BYTES
-from brain.proofs import json_fields, proof_json
-from brain.proofs.proof_builder import build_path_proof
-from brain.proofs.proof_json import parse_proof, render_proof
-from brain.proofs.proof_types import DescentProof
-from brain.proofs.proof_verification import check_proof
+from brain.proofs import json_fields
+from brain.proofs import proof as proof_documents
+from brain.proofs.build import build_path_proof, build_section_proof
+from brain.proofs.check import check_proof
+from brain.proofs.proof import DescentProof, parse_proof, render_proof
 from tests.support.recorded_snapshots import (
     OTHER_BLOB_ID,
     json_bytes,
@@ -51,7 +51,14 @@ def test_content_is_compared_if_it_is_given():
     assert refused(PATH, content=io.BytesIO(b"other")).code == "wrong_content"
     assert refused(PATH, content=io.BytesIO(b"")).code == "wrong_content"
     with raises_code("no_content", InvalidInput):
-        check_proof(json_bytes(SMALL.absence_proof("n/b")), content=io.BytesIO(b""))  # type: ignore[arg-type]
+        section = render_proof(build_section_proof(*SMALL, "skills"))
+        check_proof(section, content=io.BytesIO(b""))  # type: ignore[arg-type]
+
+
+def test_a_proof_of_absence_is_refused_by_name():
+    error = refused(json_bytes({**json.loads(PATH), "kind": "absence"}))
+    assert error.code == "unsupported_version" and "proofs of absence" in error.message
+    assert "copy of the brain" in error.hint
 
 
 def test_a_proof_of_the_greatest_size_is_read():
@@ -66,9 +73,9 @@ def test_a_proof_of_the_greatest_size_is_read():
 def test_a_proof_of_the_greatest_size_is_made(monkeypatch):
     proof = build_path_proof(*SMALL, "skills/b.md")
     size = len(render_proof(proof))
-    monkeypatch.setattr(proof_json, "MAX_PROOF_BYTES", size)
+    monkeypatch.setattr(proof_documents, "MAX_PROOF_BYTES", size)
     assert parse_proof(render_proof(proof)) == proof
-    monkeypatch.setattr(proof_json, "MAX_PROOF_BYTES", size - 1)
+    monkeypatch.setattr(proof_documents, "MAX_PROOF_BYTES", size - 1)
     with raises_code("too_large", InvalidInput, match=f"the proof would have {size} bytes"):
         render_proof(proof)
 

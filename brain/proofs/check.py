@@ -1,4 +1,4 @@
-"""Verify a proof without access to the brain.
+"""Check a proof without access to the brain.
 
 A proof ties a statement to the id of a snapshot by hashes. The caller has to know from
 elsewhere that this snapshot can be trusted: from a signature or a ledger.
@@ -6,24 +6,21 @@ elsewhere that this snapshot can be trusted: from a signature or a ledger.
 
 from __future__ import annotations
 
-from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from .. import merkle
 from ..digest import NO_DIGEST, stream_blob_id
-from ..errors import InvalidInput, printable_text
+from ..errors import RESTORE_HINT, FormatError, InvalidInput, ProofError, printable_text
 from ..objects import paths
-from .absence_check import check_path_absence, check_section_absence, require_section
-from .descent_check import check_descent_proof
+from ..objects import snapshot as snapshots
+from ..objects.bundle import section_hash
+from ..objects.lineage import jump_target_depth
+from ..objects.snapshot import Snapshot, snapshot_id
+from ..objects.tree import TreeRoot
+from ..objects.tree_node import child_hash, entry_hash, join_hashes
 from .json_fields import parse_expected_ids
-from .proof_json import ENTRY_TYPES, parse_proof
-from .proof_types import AnyProof, DescentProof, PathAbsenceProof, PathProof, SectionAbsenceProof
-from .recompute_root import (
-    check_proof_head,
-    require_bundle,
-    require_valid_proof,
-    root_from_file,
-    root_from_section,
-)
+from .proof import ENTRY_TYPES, AnyProof, DescentProof, LevelStep, PathProof, ProofHead, parse_proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from ..results import Proof
 
 
+INVALID_PROOF_HINT = "it was changed, or made wrongly: do not rely on it, and ask for a new one"
 _CONTENT_HINT = "compare it with the file as it was in that snapshot"
 
 
@@ -39,10 +37,9 @@ class ProvenFact(NamedTuple):
     """The fact that a proof shows about a snapshot; fields that its kind lacks are empty or 0.
 
     `path`: the file `path`, of `type` (FILE, EXECUTABLE or LINK), is in the snapshot
-    with the content `blob` of `size` bytes. `absence`: no file is at `path`.
-    `section`: the tree `root`, of `files` files and `size` bytes, is its section
-    `section`. `descent`: the snapshot is `ancestor`, of the brain `ancestor_brain`,
-    or descends from it.
+    with the content `blob` of `size` bytes. `section`: the tree `root`, of `files` files and
+    `size` bytes, is its section `section`. `descent`: the snapshot is `ancestor`, of the brain
+    `ancestor_brain`, or descends from it.
     """
 
     kind: str
@@ -63,9 +60,8 @@ class ProvenFact(NamedTuple):
 def verify_proof_bytes(data: bytes) -> ProvenFact:
     """Return what the proof in `data` shows.
 
-    Raises `ProofError`: the codes of `parse_proof` if malformed, else
-    `wrong_snapshot`, `bad_snapshot`, `wrong_brain`, `wrong_section`, `wrong_bundle`,
-    `not_neighbours`, `not_between`, `wrong_ancestor` or `broken_chain`.
+    Raises `ProofError`: the codes of `parse_proof` if malformed, else `wrong_snapshot`,
+    `bad_snapshot`, `wrong_brain`, `wrong_bundle`, `wrong_ancestor` or `broken_chain`.
     """
     return verify_proof(parse_proof(data))
 
@@ -73,7 +69,7 @@ def verify_proof_bytes(data: bytes) -> ProvenFact:
 def verify_proof(proof: AnyProof) -> ProvenFact:
     """Return what a parsed proof shows. Raises as `verify_proof_bytes`."""
     if isinstance(proof, DescentProof):
-        brain = check_descent_proof(proof)
+        brain = _check_descent(proof)
         return ProvenFact(
             kind="descent",
             brain=proof.brain,
@@ -81,27 +77,110 @@ def verify_proof(proof: AnyProof) -> ProvenFact:
             ancestor=proof.ancestor,
             ancestor_brain=brain,
         )
-    check_proof_head(proof.head)
-    prove = partial(
-        ProvenFact,
-        brain=proof.head.brain,
-        snapshot=proof.head.snapshot,
-        bundle=proof.head.bundle,
-    )
+    ids = _check_head(proof.head)
     if isinstance(proof, PathProof):
-        path, kind, blob, size = proof.line.entry
-        section, _ = paths.split_section(path)
-        require_section(proof.head, section, root_from_file(section, proof.line), proof.tree)
-        return prove(kind="path", path=path, type=kind, blob=blob, size=size)
-    if isinstance(proof, PathAbsenceProof | SectionAbsenceProof):
-        if isinstance(proof, PathAbsenceProof):
-            check_path_absence(proof)
-        else:
-            check_section_absence(proof)
-        return prove(kind="absence", path=proof.path)
-    require_bundle(proof.head, root_from_section(proof.line))
-    name, (node, files, size), _ = proof.line
-    return prove(kind="section", section=name, root=node, files=files, size=size)
+        path, kind, blob, size = proof.entry
+        section, inner = paths.split_section(path)
+        here = entry_hash((inner, kind, blob, size))
+        for one in proof.climb:
+            if isinstance(one, LevelStep):
+                here = child_hash(one.last, here, one.files, one.bytes)
+            else:
+                here = merkle.root_from_path(here, (one,), join_hashes)
+        root, steps = TreeRoot(here, proof.tree.files, proof.tree.bytes), proof.tree.steps
+        fact = ProvenFact("path", *ids, path=path, type=kind, blob=blob, size=size)
+    else:
+        _, section, root, steps = proof
+        node, files, size = root
+        fact = ProvenFact("section", *ids, section=section, root=node, files=files, size=size)
+    led = merkle.root_from_path(section_hash(section, root), steps, join_hashes)
+    require_valid_proof(
+        led == proof.head.bundle, "wrong_bundle", "its hashes lead to another bundle"
+    )
+    return fact
+
+
+def require_valid_proof(
+    condition: object, code: str, problem: str, hint: str = INVALID_PROOF_HINT
+) -> None:
+    """Raise `ProofError` unless `condition`."""
+    if not condition:
+        raise ProofError(f"the proof does not hold: {problem}", code=code, hint=hint)
+
+
+def _check_head(head: ProofHead) -> tuple[bytes, bytes, bytes]:
+    """Check that the encoded snapshot has the id, brain and bundle that the head claims."""
+    brain, here, bundle, encoded = head
+    require_valid_proof(
+        snapshot_id(encoded) == here, "wrong_snapshot", f"the snapshot in it is not {here.hex()}"
+    )
+    snapshot = _decode_snapshot(encoded)
+    require_valid_proof(
+        (snapshot.brain or here) == brain,
+        "wrong_brain",
+        f"its snapshot is not of the brain {brain.hex()}",
+    )
+    require_valid_proof(
+        snapshot.bundle == bundle,
+        "wrong_bundle",
+        f"its snapshot does not have the bundle {bundle.hex()}",
+    )
+    return brain, here, bundle
+
+
+def _decode_snapshot(encoded: bytes) -> Snapshot:
+    try:
+        return snapshots.decode_snapshot(encoded)
+    except FormatError as error:
+        raise ProofError(
+            f"the snapshot in the proof cannot be read: {error.message}",
+            code="bad_snapshot",
+            hint=INVALID_PROOF_HINT if error.hint == RESTORE_HINT else error.hint,
+        ) from error
+
+
+class _Link(NamedTuple):
+    """A snapshot of a chain, its id and its brain."""
+
+    id: bytes
+    brain: bytes
+    snapshot: Snapshot
+
+
+def _check_descent(proof: DescentProof) -> bytes:
+    """Check the chain of a proof; return the brain of the ancestor."""
+    require_valid_proof(proof.chain, "broken_chain", "its chain holds no snapshot")
+    chain = []
+    for encoded in proof.chain:
+        here, snapshot = snapshot_id(encoded), _decode_snapshot(encoded)
+        chain.append(_Link(here, snapshot.brain or here, snapshot))
+    for same, code, problem in (
+        (chain[0].id == proof.snapshot, "wrong_snapshot", "starts at another snapshot"),
+        (chain[0].brain == proof.brain, "wrong_brain", "is of another brain"),
+        (chain[-1].id == proof.ancestor, "wrong_ancestor", "ends at another snapshot"),
+    ):
+        require_valid_proof(same, code, f"its chain {problem}")
+    for new, old in pairwise(chain):
+        require_valid_proof(
+            _is_link(new, old),
+            "broken_chain",
+            f"snapshot {new.id.hex()} does not lead to {old.id.hex()}",
+        )
+    return chain[-1].brain
+
+
+def _is_link(new: _Link, old: _Link) -> bool:
+    """Tell whether `new` is the genesis of a fork of `old`, its child, or jumps to it."""
+    child, parent = new.snapshot, old.snapshot
+    if child.is_genesis:  # it begins with the same bundle
+        return child.operation[2] == old.id and child.bundle == parent.bundle
+    if new.brain != old.brain or child.generation <= parent.generation:
+        return False
+    is_first = child.parents[:1] == (old.id,)
+    if old.id in child.parents and (not is_first or child.jump.depth == parent.jump.depth + 1):
+        return True
+    has_depth = jump_target_depth(child.jump.depth) == parent.jump.depth
+    return child.jump.target == old.id and has_depth
 
 
 def verify_proof_content(proven: ProvenFact, source: RawIOBase) -> None:

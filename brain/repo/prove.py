@@ -5,24 +5,15 @@ from __future__ import annotations
 from ..errors import InvalidInput
 from ..objects.lineage import find_descent_path
 from ..objects.snapshot import Snapshot
-from ..proofs import proof_builder
-from ..proofs.proof_json import render_proof
-from ..repo.session import BrainState, Session
+from ..proofs import build
+from ..proofs.proof import render_proof
 from ..results import Ancestry
+from .session import BrainState, Session
 
 
 def prove_file(session: Session, path: str, rev: str = "@") -> bytes:
     """Prove that a file is in the snapshot, with its content. Raises `NotFound`."""
-    return render_proof(
-        proof_builder.build_path_proof(*_load_state_and_snapshot(session, rev), path)
-    )
-
-
-def prove_absence(session: Session, path: str, rev: str = "@") -> bytes:
-    """Prove that no file is at `path`. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
-    return render_proof(
-        proof_builder.build_absence_proof(*_load_state_and_snapshot(session, rev), path)
-    )
+    return render_proof(build.build_path_proof(*_load_state_and_snapshot(session, rev), path))
 
 
 def prove_section(session: Session, name: str, rev: str = "@") -> bytes:
@@ -36,9 +27,7 @@ def prove_section(session: Session, name: str, rev: str = "@") -> bytes:
             code="bad_path",
             hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
         )
-    return render_proof(
-        proof_builder.build_section_proof(*_load_state_and_snapshot(session, rev), name)
-    )
+    return render_proof(build.build_section_proof(*_load_state_and_snapshot(session, rev), name))
 
 
 def prove_descent(session: Session, ancestor: str, rev: str = "@") -> bytes:
@@ -47,7 +36,7 @@ def prove_descent(session: Session, ancestor: str, rev: str = "@") -> bytes:
     Raises `NotFound` (`not_an_ancestor`).
     """
     old, new = session.resolve(ancestor), session.resolve(rev)
-    return render_proof(proof_builder.build_descent_proof(session.load_snapshot, old, new))
+    return render_proof(build.build_descent_proof(session.load_snapshot, old, new))
 
 
 def _load_state_and_snapshot(session: Session, rev: str) -> tuple[BrainState, Snapshot]:
