@@ -254,7 +254,7 @@ def _translate_pattern(tokens: Sequence[str]) -> str:
     last = others.pop()
     start = f"{first}/" if first else ""
     # Atomic, here and below: the first place where the next part matches is as good as any later
-    # one, so that nothing is tried twice, whatever the pattern (ADR 13).
+    # one, so that nothing is tried twice, whatever the pattern (docs/decisions.md, 13).
     middle = (f"(?>(?:[^/]++/)*?{group}/)" for group in others if group)
     return start + "".join(middle) + (f"(?:[^/]++/)*?{last}" if last else ".+")
 

@@ -1,6 +1,6 @@
 """Set fields of a table in a TOML file, line by line; every other byte stays.
 
-tomlkit, which rewrites what it read, loses comments next to a table that is replaced (adr/0020).
+tomlkit, which rewrites what it read, loses comments next to a table that is replaced (decision 20).
 """
 
 from __future__ import annotations

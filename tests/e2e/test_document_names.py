@@ -17,7 +17,6 @@ PROJECT = Path(__file__).parents[2]
 DOCUMENTS = [
     path.relative_to(PROJECT).as_posix()
     for path in [PROJECT / "README.md", *sorted(PROJECT.glob("docs/**/*.md"))]
-    if "adr" not in path.parts  # decisions name what was there when they were made
 ]
 PYTHON_NAME = re.compile(r"`((?:brain|Brain)(?:\.\w+)+)(?:\(\))?`")
 MODULE_PATH = re.compile(r"`((?:[\w]+/)+\w+\.py)`")

@@ -1,7 +1,7 @@
 """Keccak-256 as Ethereum uses it, with the padding from before SHA-3 (FIPS 202).
 
 Own code instead of pycryptodome's, whose import takes longer than hashing all nodes of a file
-of evidence here (docs/adr/0017-*). Many messages are hashed at once: Python's integers have
+of evidence here (docs/decisions.md, 17). Many messages are hashed at once: Python's integers have
 any length, so one operation works on one lane of all messages. tests/unit/chain/evidence
 compares the two. Not for secrets: the time depends on the message.
 """

@@ -1,7 +1,7 @@
 """Recursive length prefix, canonical form only (Ethereum yellow paper, appendix B).
 
 An item is a byte string or a list of items. Own code instead of the package `rlp`, since that
-takes longer to import than a whole check (docs/adr/0017-*).
+takes longer to import than a whole check (docs/decisions.md, 17).
 """
 
 from __future__ import annotations
