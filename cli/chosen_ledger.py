@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from brain.errors import InvalidInput
 
-from .settings.settings_folder import ledger_settings_path
+from .settings.config_file import read_table
 from .settings.user_ledgers import LOCAL_LEDGER, open_local_log
 
 if TYPE_CHECKING:
@@ -50,10 +50,8 @@ def open_ledgers(app: App, name: str) -> list[Ledger]:
     """Open the ledger `name` to read it, or for "all" every ledger with a contract and the log."""
     if name != ALL_LEDGERS:
         return [open_anchoring_ledger(app, name)]
-    from brain.chain import ledger_config
-
-    settings = ledger_config.load_ledgers(ledger_settings_path())
-    deployed = sorted(each for each, fields in settings.items() if fields.get("contract"))
+    ledgers = read_table("ledger")
+    deployed = sorted(each for each, fields in ledgers.items() if fields.get("contract"))
     return [open_anchoring_ledger(app, each) for each in (LOCAL_LEDGER, *deployed)]
 
 
@@ -63,6 +61,6 @@ def require_evm_ledger(app: App, name: str | None) -> EvmLedger:
         raise InvalidInput(
             "this command needs a ledger on a chain",
             code="bad_ledger",
-            hint="name one with --ledger; `brain config list` lists them",
+            hint="name one with --ledger; `brain config` lists them",
         )
     return app.open_evm_ledger(name)

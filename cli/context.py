@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from brain.errors import BrainError, InvalidInput, StoreError, printable_text
 from brain.util.text import login_name
@@ -83,9 +84,13 @@ class App:
         `brain config sign`.
         """
         if self.sign_with is None:
-            from .settings.user_signing import default_signing_key
+            from .settings.config_file import default_signing_key
 
-            name = default_signing_key()
+            try:
+                name = default_signing_key()
+            except InvalidInput as error:  # what only reads works on
+                self.sign_with = partial(_raise, error)
+                return self.sign_with
             if name:
                 from .settings import user_keys
 
@@ -168,9 +173,9 @@ class App:
 
     def load_experience_settings(self) -> ExperienceSettings | None:
         """Return the user's settings of the store of experience, None without any."""
-        from .settings import user_experience
+        from .settings import user_models
 
-        return user_experience.load_experience_settings()
+        return user_models.load_experience_settings()
 
     def open_embedder(self) -> Embedder | None:
         """Open the embedder of the user, once."""
@@ -283,6 +288,10 @@ class App:
                 self.print_note(f"Note: working on the brain in {named}, not on the one in {here}")
         except (NoBrain, OSError):
             return
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
 def current_directory() -> Path:

@@ -58,7 +58,7 @@ ROOT_COMMANDS: CommandTable = {
         "chain": ("", "Commit to a ledger."),
     },
     "Keep": {
-        "config": ("", "Show or change the settings."),
+        "config": ("config", "Show or change the settings."),
         "doctor": ("support", "Check for problems."),
         "secrets": ("forget", "Find keys and passwords."),
         "redact": ("forget", "Destroy a file for good."),
@@ -149,19 +149,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         },
         "Accounts": {
             "account": ("", "Make accounts that send to chains."),
-        },
-    },
-    "config": {
-        "Ledgers": {
-            "ledger": ("config", "Add or change a ledger on a chain."),
-            "list": ("config", "List the ledgers, and the key that signs."),
-            "remove": ("config", "Remove the settings of a ledger."),
-            "sign": ("config", "Set the key that signs new snapshots."),
-        },
-        "Model": {
-            "model": ("config", "Set the model that makes skills from runs."),
-            "embedder": ("config", "Set the embedder that selects skills by meaning."),
-            "experience": ("config", "Set where experience is stored."),
         },
     },
     "tools": {
@@ -261,7 +248,6 @@ HIDDEN_COMMANDS = frozenset({"chain check"})
 
 DEFAULT_COMMANDS = {
     "chain": "status",
-    "config": "list",
     "evolve": "status",
     "evolve case": "list",
     "key": "list",

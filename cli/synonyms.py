@@ -41,6 +41,11 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "send": ("record",),
         "speed-up": ("commit",),
     },
+    "config": {
+        "ledger": ("ledger.NAME.rpc",),
+        "list": ("brain config",),
+        "remove": ("brain config --unset ledger.NAME",),
+    },
     "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
         "history": ("brain log SKILL",),
@@ -78,6 +83,13 @@ def _is_slip(word: str, name: str) -> bool:
     return word[:1] == name[:1] and letters == wanted
 
 
+_LEDGER_OPTIONS = (
+    "--rpc --quorum --chain-id --genesis --contract --creator --since --finality --max-fee-gwei"
+    " --max-cost-wei --keystore --account"
+)
+_MODEL_OPTIONS = (
+    "--base-url --key-file --max-tokens --timeout --retries --tool-rounds --price-in --price-out"
+)
 RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "blame": {"--rev": "an argument: brain blame SLUG REV"},
     "fork": {"--rev": "an argument: brain fork DIR REV"},
@@ -86,6 +98,13 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "skill list": {"--rev": "an argument: brain skill list REV"},
     "skill view": {"--rev": "an argument: brain skill view SLUG REV"},
     "secrets": {"--rev": "an argument: brain secrets REV"},
+    "config": {
+        "--off": "--unset",
+        **{
+            name: f"'brain config ledger.NAME.{name[2:]} VALUE'" for name in _LEDGER_OPTIONS.split()
+        },
+        **{name: f"'brain config model.{name[2:]} VALUE'" for name in _MODEL_OPTIONS.split()},
+    },
     "index": {"--limit": "--max-chars"},
     "prompt": {"--limit": "--max-chars"},
     "proposal accept": {"--unshown": "--binary"},

@@ -204,5 +204,5 @@ def not_open_error(ledger: str, creator: str) -> NotFound:
         f"the account {creator} never opened this brain in {ledger}",
         code="not_open",
         hint=f"open it there once, with `brain chain open --ledger {ledger}`; if another account"
-        f" opened it, name that with `brain config ledger {ledger} --creator ADDRESS`",
+        f" opened it, name that with `brain config ledger.{ledger}.creator ADDRESS`",
     )

@@ -37,8 +37,8 @@ _DAY, _DAY_COST = RateLimit("tokens", 86_400, 0), RateLimit("cost", 86_400, 0)
 _MOST = 1 << 40
 """An endpoint that reports more counts as this."""
 NO_PRICE = (
-    "a budget by cost needs to know what tokens cost: set --price-in and --price-out of"
-    " `brain config model`"
+    "a budget by cost needs to know what tokens cost: set model.price-in and"
+    " model.price-out with `brain config`"
 )
 
 

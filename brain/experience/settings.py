@@ -1,7 +1,5 @@
 """The user's settings of experience: where that of all their brains is stored.
 
-{"format": "brain v1 experience", "url": "postgresql://host/db"}
-
 They are never read from a brain, which is untrusted.
 """
 
@@ -46,13 +44,12 @@ def _find_fault(settings: ExperienceSettings) -> str:
 
 
 EXPERIENCE_SETTINGS = SettingsFormat(
-    name="brain v1 experience",
     settings_type=ExperienceSettings,
     owner="the store of experience",
     command="brain config experience",
     code="bad_experience_url",
     hint="write a URL such as postgresql://host/database or"
-    " postgresql:///database?host=/run/folder, or `brain config experience --off`",
+    " postgresql:///database?host=/run/folder, or `brain config --unset experience`",
     ranges={},
     find_fault=_find_fault,
 )

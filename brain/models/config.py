@@ -1,7 +1,4 @@
-"""The user's model settings, in a private JSON file; never a key.
-
-{"format": "brain v1 model", "model": "anthropic:claude-haiku-4-5", "key_file": "…"}
-"""
+"""The model and the settings of its endpoint; never a key."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class ModelConfig:
     environment. `max_tokens` limits one answer, `timeout` one request, in seconds; `retries`
     is the number of further attempts if the endpoint is busy or cannot be reached. With
     `tool_rounds` the model may look at skills with tools, in at most so many replies. `price_in`
-    and `price_out` are what a million tokens cost, such as 0.25, both "" if it is not known.
+    and `price_out` are what a million tokens cost, such as 0.25, "" if it is not known.
     """
 
     model: str = ""
@@ -51,8 +48,8 @@ class ModelConfig:
 
     @property
     def prices(self) -> Prices | None:
-        """What tokens cost, None if it is not known."""
-        if not self.price_in:
+        """What tokens cost, None unless both prices are known."""
+        if not (self.price_in and self.price_out):
             return None
         return Prices(parse_money(self.price_in), parse_money(self.price_out))
 
@@ -75,16 +72,15 @@ def _find_fault(settings: ModelConfig) -> str:
         return f"{printable_text(settings.model, 80)} is not PROVIDER:NAME"
     fault = endpoints.find_url_fault(settings.base_url) if settings.base_url else ""
     if fault:
-        return f"base_url {fault}"
+        return f"base-url {fault}"
     prices = settings.price_in, settings.price_out
-    for name, price in zip(("price_in", "price_out"), prices, strict=True):
-        if any(prices) and parse_money(price) < 0:
-            return f"{name} is not a price of a million tokens, such as 0.25; give both"
-    return "key_file is not the name of a file" if "\0" in settings.key_file else ""
+    for name, price in zip(("price-in", "price-out"), prices, strict=True):
+        if price and parse_money(price) < 0:
+            return f"{name} is not a price of a million tokens, such as 0.25"
+    return "key-file is not the name of a file" if "\0" in settings.key_file else ""
 
 
 MODEL_SETTINGS = SettingsFormat(
-    name="brain v1 model",
     settings_type=ModelConfig,
     owner="the model",
     command="brain config model",

@@ -114,7 +114,7 @@ class EndpointModel(Model):
         error = ModelError(
             f"{self.model_name}: the answer is cut off after {usage.output_tokens} tokens",
             code="answer_cut",
-            hint="allow more with `brain config model --max-tokens`",
+            hint="allow more with `brain config model.max-tokens NUMBER`",
         )
         error.requests, error.tokens_in = sent, usage.input_tokens
         error.tokens_out = usage.output_tokens

@@ -39,7 +39,7 @@ _ERROR_KINDS: tuple[tuple[_Kind, str, str, str], ...] = (
         (exceptions.ModelTimeoutError, TimeoutError),
         "model_timeout",
         "it gave no answer in time",
-        "allow more seconds with --timeout of `brain config model`",
+        "allow more seconds with `brain config model.timeout SECONDS`",
     ),
     (exceptions.ModelConnectionError, "unreachable", "it cannot be reached", "check the address"),
     (exceptions.ModelUnavailableError, "unavailable", "it is overloaded", "try again later"),

@@ -49,17 +49,16 @@ def _find_fault(settings: EmbedderSettings) -> str:
         return "the name of the model is too long or not printable"
     fault = endpoints.find_url_fault(settings.base_url)
     if fault:
-        return f"base_url {fault}"
-    return "key_file is not the name of a file" if "\0" in settings.key_file else ""
+        return f"base-url {fault}"
+    return "key-file is not the name of a file" if "\0" in settings.key_file else ""
 
 
 EMBEDDER_SETTINGS = SettingsFormat(
-    name="brain v1 embedder",
     settings_type=EmbedderSettings,
     owner="the embedder",
     command="brain config embedder",
     code="bad_embedder",
-    hint="see `brain config embedder --help`",
+    hint="see `brain config embedder`",
     ranges={"timeout": (1, 600)},
     find_fault=_find_fault,
 )

@@ -216,7 +216,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     """Accept the ownership of an offered brain.
 
     The settings of the ledger must name the creator of the brain, which stays part of its
-    id there: `brain config ledger NAME --creator ADDRESS`.
+    id there: `brain config ledger.NAME.creator ADDRESS`.
     """
     chain = require_evm_ledger(app, ledger)
     sent = app.brain.ledger.accept_offer(chain)

@@ -1,337 +1,302 @@
-"""The commands of `brain config`: ledgers, signing, model, embedder, experience."""
+"""`brain config`: the settings of the user, one command over the table of all of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from brain.errors import InvalidInput
+import click
 
-from ..command import BASIC_EXITS, argument, brain_command, flag, option, repeated_option
+from brain.errors import InvalidInput, NotFound
+
+from ..command import BASIC_EXITS, argument, brain_command, flag
 from ..context import App
-from ..error_report import USAGE, Failure
 from ..output import emit
-from ..params import CountType, TextType
-from ..render.ledgers import ledger_lines
-from ..settings import user_experience, user_keys, user_signing
-from ..settings.evm_ledgers import UNKNOWN_SINCE_NOTE, describe_ledger, merge_ledger_settings
-from ..settings.settings_folder import ledger_settings_path
-from ..settings.user_ledgers import LOCAL_LEDGER, ledgers_folder
-from ..settings.user_models import (
-    describe_embedder,
-    describe_model,
-    embedder_lines,
-    embedder_settings_path,
-    merge_embedder_settings,
-    merge_model_settings,
-    model_lines,
-    model_settings_path,
-)
+from ..params import TextType
+from ..settings import config_file
+from ..settings.config_file import MAIN_FIELDS, SETTINGS, Table
 from ..terminal import escape
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from brain.util.settings import SettingsFormat
 
 
-_LEDGER_TEXT = TextType("bad_ledger")
+class SettingType(TextType):
+    """The key of a setting, or the name of a table; a shell completes the keys."""
+
+    name = "setting"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the keys that begin with `incomplete`, with those of the ledgers there are."""
+        from click.shell_completion import CompletionItem
+
+        try:
+            ledgers = [*config_file.read_table("ledger")]
+        except (InvalidInput, OSError):
+            ledgers = []
+        keys = (
+            (key.replace("*", name), setting.help)
+            for key, setting in SETTINGS.items()
+            for name in (ledgers if "*" in key else [""])
+        )
+        return [CompletionItem(key, help=text) for key, text in keys if key.startswith(incomplete)]
 
 
 @brain_command(
-    "ledger",
+    "config",
     examples=(
-        "brain config ledger sepolia --rpc http://localhost:8545 --keystore ~/keys/sepolia.json",
-        "brain config ledger sepolia --contract 0x5fbdb2315678afecb367f032d93f642f64180aa3",
+        "brain config",
+        "brain config model anthropic:claude-haiku-4-5",
+        "brain config model.key-file ~/keys/anthropic",
+        "brain config sign default",
+        "brain config ledger.sepolia.rpc https://node.example.org https://other.example.org",
+        "brain config --unset ledger.sepolia",
     ),
     exits=BASIC_EXITS,
 )
-@argument("name", type=_LEDGER_TEXT)
-@repeated_option("--rpc", type=_LEDGER_TEXT, metavar="URL", help="The URL of a node; repeatable.")
-@option("--quorum", type=CountType(), help="How many nodes must agree.")
-@option("--chain-id", type=CountType(), help="The chain id, if NAME is not a known chain.")
-@option("--genesis", type=_LEDGER_TEXT, metavar="HASH", help="The hash of block 0.")
-@option(
-    "--contract", type=_LEDGER_TEXT, metavar="ADDRESS", help="The address of the registry contract."
-)
-@option(
-    "--creator", type=_LEDGER_TEXT, metavar="ADDRESS", help="The account that opened the brains."
-)
-@option("--since", type=CountType(), help="The block in which the contract was created.")
-@option(
-    "--finality",
-    type=_LEDGER_TEXT,
-    metavar="WHEN",
-    help="When a block is final: safe, finalized, or a number of blocks.",
-)
-@option("--max-fee-gwei", type=_LEDGER_TEXT, metavar="GWEI", help="The maximum fee for one gas.")
-@option(
-    "--max-cost-wei", type=_LEDGER_TEXT, metavar="WEI", help="The maximum cost of one transaction."
-)
-@option(
-    "--keystore",
-    type=_LEDGER_TEXT,
-    metavar="FILE",
-    help="The key that sends transactions (keystore v3).",
-)
-@option(
-    "--account",
-    type=_LEDGER_TEXT,
-    metavar="ADDRESS",
-    help="An account that signs elsewhere.",
-)
-def config_ledger_command(app: App, name: str, **changes: Any) -> None:
-    """Add or change a ledger on a chain.
+@argument("key", required=False, type=SettingType("bad_setting"))
+@argument("value", nargs=-1, type=TextType("bad_setting"))
+@flag("--unset", help="Remove the setting, or all of a table.")
+def config_command(app: App, key: str | None, value: tuple[str, ...], unset: bool) -> None:
+    """Show or change the settings.
 
-    Options that are not given keep their values. The chain id and the genesis hash of
-    mainnet, sepolia, base and base-sepolia are built in; for any other chain they are
-    read from the nodes now and stored, so that no other chain can replace it later. If
-    --contract is given without --since, the block is found by the nodes.
+    Each is shown with where it comes from. KEY is dotted, such as model.timeout or
+    ledger.NAME.rpc; the name of a table, such as model, shows all of it. With a VALUE, sign is
+    sign.key, model is model.name, embedder is embedder.name and experience is experience.url.
+    All are in one file, config.toml in your settings folder or the file that BRAIN_CONFIG
+    names, of which other bytes stay as they are. A set environment variable takes precedence,
+    and is named. Keys and passwords are neither stored nor shown: the file names the file with
+    a key, and of URLs of ledgers and databases the host is shown.
+
+    A ledger is named by its first setting. What its nodes say of the chain (chain id, genesis
+    hash, price cap, block of the contract) is stored then, so that no other chain can replace
+    it. Another provider of the model drops the other settings of the model.
     """
-    from brain.chain import ledger_config
-
-    path = ledger_settings_path()
-    changed = merge_ledger_settings(name, ledger_config.load_ledgers(path).get(name, {}), changes)
-    ledger_config.save_ledger(path, name, changed)
-    if changes["contract"] and not changed["since"]:
-        app.print_note(UNKNOWN_SINCE_NOTE)
-    document = describe_ledger(name, changed)
-    emit(app, document, ledger_lines(document))
-
-
-@brain_command(
-    "list", examples=("brain config list", "brain config list --json"), exits=BASIC_EXITS
-)
-def config_list_command(app: App) -> None:
-    """List the ledgers, and the key that signs.
-
-    Only the hosts of the nodes are shown, because their URLs often contain a key.
-    """
-    from brain.chain import ledger_config
-
-    found = [
-        describe_ledger(name, one)
-        for name, one in ledger_config.load_ledgers(ledger_settings_path()).items()
-    ]
-    document: dict[str, Any] = {
-        "file": str(ledger_settings_path()),
-        "local": str(ledgers_folder() / LOCAL_LEDGER),
-        "ledgers": found,
-        "sign": user_signing.read_signing_setting(),
-    }
-    emit(app, document, [*_ledger_list_lines(found), _signing_line(document["sign"])])
-
-
-def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
-    path = escape(str(ledgers_folder() / LOCAL_LEDGER))
-    yield f"{LOCAL_LEDGER}: the log of this machine, in {path}"
-    for one in found:
-        yield from ledger_lines(one)
+    if key is None:
+        if unset:
+            raise click.UsageError("--unset requires a KEY.")
+        for table in _all_tables():
+            _check(table)
+        rows = [row for table in _all_tables() for row in _rows(table)]
+        _show(app, [row for row in rows if row["source"] or not row["key"].startswith("ledger.")])
+        return
+    table, field = _parse_key(key)
+    if value and unset:
+        raise click.UsageError("--unset cannot be combined with a VALUE.")
+    if not value and not unset:
+        _check(table)
+        rows = [row for row in _rows(table) if not field or row["key"].endswith(f".{field}")]
+        _show(app, rows, helps=True)
+        return
+    if unset:
+        before = config_file.read_table(*table)
+        removed = before if field in ("", MAIN_FIELDS.get(table[0])) else before.keys() & {field}
+        if not removed:
+            raise NotFound(
+                f"{key} is not set", code="not_set", hint="`brain config` shows the settings"
+            )
+        changed: Mapping[str, Any] = dict.fromkeys(removed)
+    else:
+        field = field or MAIN_FIELDS.get(table[0], "")
+        if not field:
+            raise click.UsageError(f"name a setting of {key}, such as {key}.rpc")
+        changed = _changes(app, table, field, value)
+    config_file.change_table(table, changed)
+    _show(app, [row for row in _rows(table) if row["source"] == "file"])
 
 
-@brain_command(
-    "sign",
-    examples=("brain config sign default", "brain config sign", "brain config sign --off"),
-    exits=BASIC_EXITS,
-)
-@argument("key", metavar="[KEY]", required=False, type=TextType("bad_name"))
-@flag("--off", help="Sign no snapshots by default.")
-def config_sign_command(app: App, key: str | None, off: bool) -> None:
-    """Set the key that signs new snapshots.
+def _parse_key(key: str) -> tuple[Table, str]:
+    """Return the table and the field of a key, "" for all of the table."""
+    names = key.replace("_", "-").split(".")
+    size = 2 if names[0] == "ledger" else 1
+    table, field = tuple(names[:size]), names[size:]
+    if len(table) == size and (
+        config_file.find_setting(table, field[0])
+        if len(field) == 1
+        else not field and (size == 2 or names[0] in MAIN_FIELDS)
+    ):
+        if size == 2:
+            config_file.check_ledger_name(table[1])
+        return table, "".join(field)
+    from ..synonyms import suggest_commands
 
-    KEY is the name of one of your keys (see 'brain key list'), or what 'brain key new'
-    printed. From then on, every command signs the snapshots that it records, in any brain.
-    BRAIN_SIGN_KEY takes precedence; if it is empty, nothing is signed. The passphrase of
-    an encrypted key is read from BRAIN_PASSPHRASE_FILE. Without KEY, the setting is shown.
-    """
-    if off and key is not None:
-        raise Failure("usage", "--off cannot be combined with KEY", "give one of them", USAGE)
-    if key is not None:
-        from brain.trust import keyfile
-
-        key = user_keys.own_key_name(key)
-        if keyfile.describe_key(user_keys.keys_folder(), key).encrypted:
-            app.print_note("Note: set BRAIN_PASSPHRASE_FILE, since this key has a passphrase")
-    if off or key is not None:
-        user_signing.save_signing_setting(key)
-    signing = user_signing.read_signing_setting()
-    document = {"file": str(user_signing.signing_settings_path()), "key": signing}
-    emit(app, document, [_signing_line(signing)])
+    close = suggest_commands("config", key[:80], SETTINGS)
+    ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    raise click.UsageError(f"There is no setting {key[:80]!r}.{ask}")
 
 
-def _signing_line(key: str | None) -> str:
-    variable = os.environ.get(user_signing.SIGN_KEY_VARIABLE)
-    if variable is None:
-        return f"sign: {escape(key)}" if key else "sign: no key; `brain config sign KEY` sets one"
-    chosen = escape(variable) or "no key"
-    return f"sign: {chosen}, by {user_signing.SIGN_KEY_VARIABLE} (setting: {escape(key or 'none')})"
+def _changes(app: App, table: Table, field: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the fields to write so that a field has a value; it is checked with the others."""
+    setting = config_file.find_setting(table, field)
+    assert setting is not None
+    if len(words) > 1 and setting.form != "list":
+        raise click.UsageError(f"{'.'.join((*table, field))} takes one VALUE.")
+    if not all(words):
+        raise click.UsageError("the VALUE is empty; --unset removes a setting")
+    value: Any = list(words) if setting.form == "list" else words[0]
+    if setting.form == "file":
+        value = os.path.abspath(os.path.expanduser(value))
+    if setting.form == "number" and value.isascii() and value.isdigit() and len(value) < 60:
+        value = int(value)
+    before = config_file.read_table(*table)
+    if table[0] == "sign":
+        return {field: _own_key(app, value)}
+    if table[0] == "ledger":
+        return _ledger_changes(app, table[1], before, field, value)
+    from ..settings import user_models
+
+    format, kept = _format(table[0]), dict(before)
+    if table[0] == "model" and field == "name" and value != before.get("name"):
+        same = value.partition(":")[0] == str(before.get("name")).partition(":")[0]
+        kept = {key: old for key, old in before.items() if same and not key.startswith("price-")}
+        if dropped := sorted(before.keys() - kept.keys() - {"name"}):
+            app.print_note(f"Note: of the model before, removed: {', '.join(dropped)}")
+    user_models.parse_table(format, {**kept, field: value})
+    if field == "key-file":
+        try:
+            format.read_key(value)
+        except InvalidInput as error:  # the user may write it later
+            app.print_note("; ".join(filter(None, (f"Note: {error.message}", error.hint))))
+    return {**dict.fromkeys(before.keys() - kept.keys()), field: value}
 
 
-@brain_command("remove", examples=("brain config remove sepolia",), exits=BASIC_EXITS)
-@argument("name", type=TextType("bad_ledger"))
-def config_remove_command(app: App, name: str) -> None:
-    """Remove the settings of a ledger.
+def _own_key(app: App, text: str) -> str:
+    from brain.trust import keyfile
 
-    Only the settings are removed. Commitments stay on the chain; evidence and pending
-    transactions stay in the folder of the ledgers.
-    """
-    from brain.chain import ledger_config
+    from ..settings import user_keys
 
-    ledger_config.save_ledger(ledger_settings_path(), name, None)
-    emit(app, {"ledger": name}, [escape(f"{name} removed")])
+    key = user_keys.own_key_name(text)
+    if keyfile.describe_key(user_keys.keys_folder(), key).encrypted:
+        app.print_note("Note: set BRAIN_PASSPHRASE_FILE, since this key has a passphrase")
+    return key
 
 
-_MODEL_TEXT = TextType("bad_model")
+def _ledger_changes(
+    app: App, name: str, before: Mapping[str, Any], field: str, value: Any
+) -> dict[str, Any]:
+    from ..settings import evm_ledgers
+
+    if field == "finality" and value.isascii() and value.isdigit():
+        value = int(value)
+    after = evm_ledgers.merge_ledger_settings(name, before, {field: value})
+    if field == "contract" and "rpc" in after and not after.get("since"):
+        app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE.replace("NAME", name))
+    return {**dict.fromkeys(before.keys() - after.keys()), **after}
 
 
-@brain_command(
-    "model",
-    examples=(
-        "brain config model anthropic:claude-haiku-4-5 --key-file ~/keys/anthropic",
-        "brain config model openai:qwen3 --base-url http://localhost:11434/v1",
-        "brain config model",
-        "brain config model --off",
-    ),
-    exits=BASIC_EXITS,
-)
-@argument("model", metavar="[PROVIDER:NAME]", required=False, type=_MODEL_TEXT)
-@option(
-    "--base-url",
-    type=_MODEL_TEXT,
-    metavar="URL",
-    help="Another endpoint with the protocol of the provider.",
-)
-@option("--key-file", type=_MODEL_TEXT, metavar="FILE", help="The file with the key.")
-@option("--max-tokens", type=CountType(), help="Maximum length of an answer.  [default: 8000]")
-@option("--timeout", type=CountType(), help="Timeout of a request in seconds.  [default: 120]")
-@option("--retries", type=CountType(), help="How often to retry.  [default: 2]")
-@option(
-    "--tool-rounds",
-    type=CountType(),
-    help="Let it look at skills with tools, in so many replies.  [default: 0, no tools]",
-)
-@option("--price-in", type=_MODEL_TEXT, metavar="PRICE", help="What a million tokens in cost.")
-@option("--price-out", type=_MODEL_TEXT, metavar="PRICE", help="What a million tokens out cost.")
-@flag("--off", help="Remove the model.")
-def config_model_command(app: App, off: bool, **changes: Any) -> None:
-    """Set the model that makes skills from runs.
+def _format(table: str) -> SettingsFormat[Any]:
+    if table == "model":
+        from brain.models.config import MODEL_SETTINGS
 
-    PROVIDER is anthropic, openai or bedrock; --base-url names another endpoint with the
-    same protocol, such as a local one. Options that are not given keep their values, but
-    another provider resets all of them, and another model its prices. The key is never
-    stored: it is read from --key-file, else from BRAIN_MODEL_KEY, else, without --base-url,
-    from ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
-    """
-    from brain.models.config import MODEL_SETTINGS
+        return MODEL_SETTINGS
+    if table == "embedder":
+        from brain.search.embedder import EMBEDDER_SETTINGS
 
-    store = _SettingsStore(model_settings_path(), MODEL_SETTINGS, merge_model_settings)
-    settings = _update_settings(app, store, off, changes)
-    document = describe_model(settings)
-    emit(app, document, model_lines(document))
-
-
-_EMBEDDER_TEXT = TextType("bad_embedder")
-
-
-@brain_command(
-    "embedder",
-    examples=(
-        "brain config embedder text-embedding-3-small --key-file ~/keys/openai",
-        "brain config embedder nomic-embed-text --base-url http://localhost:11434/v1",
-        "brain config embedder --off",
-    ),
-    exits=BASIC_EXITS,
-)
-@argument("model", required=False, type=_EMBEDDER_TEXT)
-@option(
-    "--base-url",
-    type=_EMBEDDER_TEXT,
-    metavar="URL",
-    help="An endpoint with the protocol of OpenAI.  [default: OpenAI]",
-)
-@option("--key-file", type=_EMBEDDER_TEXT, metavar="FILE", help="The file with the key.")
-@option("--timeout", type=CountType(), help="Timeout of a request in seconds.  [default: 30]")
-@flag("--off", help="Remove the embedder: skills are selected by words.")
-def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
-    """Set the embedder that selects skills by meaning.
-
-    Without an embedder, skills are selected by words. The endpoint, which may be a server on
-    this machine, receives the tasks and the names and descriptions of skills. The key is
-    never stored: it is read from --key-file, else from BRAIN_EMBEDDER_KEY, else, for the
-    endpoint of OpenAI, from OPENAI_API_KEY.
-    """
-    from brain.search.embedder import EMBEDDER_SETTINGS
-
-    store = _SettingsStore(embedder_settings_path(), EMBEDDER_SETTINGS, merge_embedder_settings)
-    settings = _update_settings(app, store, off, changes)
-    document = describe_embedder(settings)
-    emit(app, document, embedder_lines(document))
-
-
-_URL_TEXT = TextType("bad_experience_url")
-
-
-@brain_command(
-    "experience",
-    examples=(
-        "brain config experience postgresql+psycopg://learner@db.example.org/agents",
-        "brain config experience",
-        "brain config experience --off",
-    ),
-    exits=BASIC_EXITS,
-)
-@argument("url", required=False, type=_URL_TEXT)
-@flag("--off", help="Use the file of each brain again.")
-def config_experience_command(app: App, off: bool, **changes: Any) -> None:
-    """Set where experience is stored.
-
-    Experience is what agents did, and the attempts to learn from it; it is no part of a
-    brain. By default each brain has a file .brain/evolution.db. URL names a PostgreSQL database
-    that agents on several machines share; it needs the packages of 'agent-brain[experience]'.
-    BRAIN_EXPERIENCE_URL takes precedence. URLs are shown without user and password; PostgreSQL
-    also reads passwords from ~/.pgpass.
-    """
+        return EMBEDDER_SETTINGS
     from brain.experience.settings import EXPERIENCE_SETTINGS
 
-    path = user_experience.experience_settings_path()
-    store = _SettingsStore(path, EXPERIENCE_SETTINGS, user_experience.merge_experience_settings)
-    document = user_experience.describe_experience(_update_settings(app, store, off, changes))
-    emit(app, document, user_experience.experience_lines(document))
+    return EXPERIENCE_SETTINGS
 
 
-class _SettingsStore(NamedTuple):
-    """A settings file, such as that of the model, and how changes are merged into it."""
-
-    path: Path
-    format: SettingsFormat[Any]
-    merge: Callable[[Any, dict[str, Any]], Any]
+# Showing
 
 
-def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[str, Any]) -> Any:
-    """Apply the given options to a settings file; return the settings, None for none.
+def _check(table: Table) -> None:
+    """Refuse values in the file that no program may have. Raises `InvalidInput`."""
+    from ..settings import user_models
 
-    Raises `Failure` (`usage`) for `off` with any other option.
-    """
-    changes = {key: value for key, value in options.items() if value is not None}
-    if off:
-        if changes:
-            raise Failure(
-                "usage", "--off cannot be combined with other options", "give it alone", USAGE
-            )
-        store.path.unlink(missing_ok=True)
+    if table[0] not in ("sign", "ledger"):
+        user_models.parse_table(_format(table[0]), config_file.read_table(*table))
+
+
+def _all_tables() -> list[Table]:
+    ledgers = config_file.read_table("ledger")
+    return [*((name,) for name in MAIN_FIELDS), *(("ledger", name) for name in sorted(ledgers))]
+
+
+def _rows(table: Table) -> Iterator[dict[str, Any]]:
+    """Yield the settings of a table: key, value as it is shown, source and variable."""
+    found = config_file.read_table(*table)
+    start = ("ledger", "*") if table[0] == "ledger" else table
+    keys = [key for key in SETTINGS if key.startswith(f"{'.'.join(start)}.")]
+    for field in (key.rpartition(".")[2] for key in keys):
+        setting = SETTINGS[".".join((*start, field))]
+        value, source, variable = found.get(field), "file", _variable(table[0], field, found)
+        if variable and variable == setting.variable:
+            value, source = os.environ[variable], "environment"
+        elif value is None and variable:
+            source = "environment"  # it holds the key itself, which is not shown
+        elif value is None:
+            value = _default(table[0], field)
+            source = "default" if value not in (None, "") else ""
+        yield {
+            "key": ".".join((*table, field)),
+            "value": _shown(field, value),
+            "source": source or None,
+            "variable": variable if source == "environment" else None,
+        }
+
+
+def _variable(table: str, field: str, found: Mapping[str, Any]) -> str:
+    """Return the set environment variable that has the setting, or the key of its file."""
+    from ..settings import user_models
+
+    if field == "keystore":
+        return user_models.set_variable(["BRAIN_LEDGER_KEY"])
+    if field == "key-file":
+        try:
+            settings = user_models.parse_table(_format(table), found)
+        except InvalidInput:
+            settings = None
+        if settings is None:
+            return ""
+        if table == "model":
+            return user_models.set_variable(user_models.model_key_variables(settings))
+        return user_models.set_variable(user_models.embedder_key_variables(settings.base_url))
+    variable = SETTINGS[f"{table}.{field}"].variable if table != "ledger" else ""
+    return variable if variable in os.environ else ""
+
+
+def _default(table: str, field: str) -> Any:
+    """Return what holds without the setting, None if nothing does."""
+    if table in ("sign", "ledger") or field == "name":
         return None
-    settings = store.format.load(store.path)
-    if changes:
-        settings = store.merge(settings, changes)
-        store.format.save(store.path, settings)
-        if getattr(settings, "key_file", ""):
-            _warn_unreadable_key(app, store.format, settings.key_file)
-    return settings
+    return getattr(_format(table).settings_type(), field.replace("-", "_"))
 
 
-def _warn_unreadable_key(app: App, format: SettingsFormat[Any], file: str) -> None:
-    """Print why no key can be read from `file` now; the user may add it later."""
-    try:
-        format.read_key(file)
-    except InvalidInput as error:
-        app.print_note("; ".join(filter(None, (f"Note: {error.message}", error.hint))))
+def _shown(field: str, value: Any) -> Any:
+    """Return a value for display: of URLs that may hold a password or a key, the host."""
+    if field == "rpc" and value:
+        from brain.chain.evm.evm_config import url_host
+
+        return [url_host(url) for url in ([value] if isinstance(value, str) else value)]
+    if field == "url" and value:
+        from brain.experience.settings import describe_url
+
+        return describe_url(value)
+    return value if value != "" else None
+
+
+def _show(app: App, rows: Sequence[Mapping[str, Any]], helps: bool = False) -> None:
+    path = str(config_file.settings_path())
+    emit(app, {"file": path, "settings": rows}, _lines(path, rows, helps))
+
+
+def _lines(path: str, rows: Sequence[Mapping[str, Any]], helps: bool) -> Iterator[str]:
+    yield f"Settings in {escape(path)}"
+    width = max((len(row["key"]) for row in rows), default=0)
+    for row in rows:
+        value = row["value"]
+        shown = ", ".join(value) if isinstance(value, list) else "-" if value is None else value
+        source = row["variable"] or ("" if row["source"] == "file" else row["source"] or "not set")
+        where = f"  ({source})" if source else ""
+        yield f"{row['key'].ljust(width)}  {escape(str(shown))}{where}"
+        if helps:
+            table, _, field = row["key"].rpartition(".")
+            setting = config_file.find_setting(tuple(table.split(".")), field)
+            yield f"  {setting.help if setting else ''}."

@@ -20,7 +20,7 @@ from ..output import emit
 from ..params import CountType, NonEmptyType, TextType
 from ..render.human_format import align_columns, local_time
 from ..settings import user_keys, user_roots
-from ..settings.user_signing import default_signing_key
+from ..settings.config_file import default_signing_key
 from ..terminal import escape
 from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..context import App
@@ -110,20 +110,3 @@ def raise_if_not_committed(made: Committed | NotCommitted | None) -> None:
         where = "" if made.ledger == "?" else f" to {made.ledger}"
         what = f"not committed{where}: {made.message}"
         raise BrainError(what, code=made.code, hint=made.hint)
-
-
-def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the settings of a ledger."""
-    nodes = ", ".join(description["nodes"])
-    contract = description["contract"] or "none yet: `brain chain deploy`"
-    yield escape(f"{description['ledger']}: chain {description['chain_id']}, contract {contract}")
-    final = description["finality"]
-    if isinstance(final, int):
-        final = f"a block with {pluralize(final, 'block')} on top"
-    yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
-    if description["creator"]:
-        yield escape(f"  brains are those that {description['creator']} opened")
-    fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
-    yield f"  at most {fee:g} gwei per gas and {cost} per transaction"
-    if description["account"]:
-        yield escape(f"  signed by {description['account']}, elsewhere")

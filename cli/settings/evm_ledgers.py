@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from brain.errors import InvalidInput, LedgerError, NotFound
+from brain.errors import InvalidInput, LedgerError, NotFound, printable_text
 
+from .config_file import change_table, read_table
 from .ledger_senders import (
     account_elsewhere,
     choose_signer,
@@ -17,8 +16,7 @@ from .ledger_senders import (
     read_keystore,
     split_sender,
 )
-from .settings_folder import ledger_settings_path
-from .user_ledgers import ledgers_folder
+from .user_ledgers import LOCAL_LEDGER, ledgers_folder
 
 if TYPE_CHECKING:
     from brain.chain.evm.evm_config import EvmLedgerConfig
@@ -86,26 +84,34 @@ def has_creator(name: str) -> bool:
     return "creator" in _read_ledger_settings(name)
 
 
-def _read_ledger_settings(name: str) -> Mapping[str, Any]:
-    from brain.chain import ledger_config
+def _read_ledger_settings(name: str) -> dict[str, Any]:
+    ledgers = read_table("ledger")
+    if name not in ledgers:
+        raise NotFound(
+            f"there is no ledger {printable_text(name, 80)}",
+            code="no_ledger",
+            hint=f"available: {', '.join([LOCAL_LEDGER, *sorted(ledgers)])}; add one with"
+            " `brain config ledger.NAME.rpc URL`",
+        )
+    return _as_fields(ledgers[name])
 
-    return ledger_config.find_ledger(ledger_settings_path(), name)
+
+def _as_fields(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a table by the names that `parse_config` knows."""
+    return {key.replace("-", "_"): value for key, value in table.items()}
 
 
 UNKNOWN_SINCE_NOTE = (
     "Note: the nodes do not tell in which block the contract was created, so the whole chain"
-    " is searched for its events; `brain config ledger NAME --since BLOCK` shortens that"
+    " is searched for its events; `brain config ledger.NAME.since BLOCK` shortens that"
 )
 """Printed where the nodes are away, or keep no states that are old enough."""
 
 
 def save_ledger_settings(name: str, **changed: object) -> None:
-    """Change settings of a ledger."""
-    from brain.chain import ledger_config
-
-    ledger_config.save_ledger(
-        ledger_settings_path(), name, {**_read_ledger_settings(name), **changed}
-    )
+    """Change settings of a ledger; what is empty is removed."""
+    fields = {key.replace("_", "-"): value or None for key, value in changed.items()}
+    change_table(("ledger", name), fields)
 
 
 def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
@@ -132,38 +138,39 @@ def transaction_document(
     }
 
 
-_PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}
-_DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
+_PLACEHOLDERS = {"chain_id": 1, "genesis": "0x" + "0" * 64, "rpc": "http://localhost"}
 
 
 def merge_ledger_settings(
     name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `before` with `changes`, and with chain id, genesis, caps and `since` filled in.
+    """Return the table of a ledger with changes, and with what its nodes say of the chain.
 
-    Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
+    Chain id, genesis, the cap of a chain that is not known, and the block of the contract are
+    filled in. Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
+    from brain.chain.evm.chain_identity import PUBLIC_NETWORKS
     from brain.chain.evm.evm_config import config_to_mapping, parse_config
 
-    changed = {key: value for key, value in changes.items() if value not in (None, ())}
-    if "rpc" in changed:
-        changed["rpc"] = list(changed["rpc"])
-    for key in ("finality", "max_cost_wei"):
-        if _DIGITS.fullmatch(str(changed.get(key, ""))):
-            changed[key] = int(changed[key])
+    changed = _as_fields(changes)
     if changed.get("keystore"):
-        changed["keystore"] = os.path.abspath(os.path.expanduser(changed["keystore"]))
         with suppress(NotFound):  # a ledger can be named before its keystore is there
             read_keystore(changed["keystore"])
-    fields, sender = split_sender(name, {**before, **changed})
-    _pin_chain(name, fields)
-    _cap_price(name, fields)
-    if "contract" in changed and "since" not in changed:
-        if fields["contract"] != before.get("contract"):
+    fields, sender = split_sender(name, {**_as_fields(before), **changed})
+    if name in PUBLIC_NETWORKS:
+        fields.setdefault("chain_id", PUBLIC_NETWORKS[name].chain_id)
+        fields.setdefault("genesis", PUBLIC_NETWORKS[name].genesis)
+    parse_config(name, {**_PLACEHOLDERS, **fields})  # before a node is asked
+    if "rpc" in fields:
+        _pin_chain(name, fields)
+        _cap_price(name, fields)
+        if fields.get("contract", "") not in ("", before.get("contract")):
             fields.pop("since", None)
-        fields["since"] = _find_creation_block(parse_config(name, fields))
-    settings = config_to_mapping(parse_config(name, fields))
-    return {**settings, **{key: value for key, value in sender._asdict().items() if value}}
+        if fields.get("contract") and "since" not in fields:
+            fields["since"] = _find_creation_block(parse_config(name, fields))
+    made = config_to_mapping(parse_config(name, {**_PLACEHOLDERS, **fields}))
+    known = {key.replace("_", "-"): made[key] for key in fields if made.get(key)}
+    return {**known, **{key: value for key, value in sender._asdict().items() if value}}
 
 
 def _cap_price(name: str, fields: dict[str, Any]) -> None:
@@ -189,51 +196,25 @@ def _find_creation_block(config: EvmLedgerConfig) -> int:
 
 
 def _pin_chain(name: str, fields: dict[str, Any]) -> None:
-    """Fill in chain id and genesis: of a known chain, else from its nodes.
-
-    All other settings are validated before a node is asked.
-    """
-    from brain.chain.evm.chain_identity import PUBLIC_NETWORKS
-    from brain.chain.evm.evm_config import parse_config
-
-    if name in PUBLIC_NETWORKS:
-        fields.setdefault("chain_id", PUBLIC_NETWORKS[name].chain_id)
-        fields.setdefault("genesis", PUBLIC_NETWORKS[name].genesis)
-    wanted = parse_config(name, {**_PLACEHOLDER_CHAIN, **fields})
+    """Fill in chain id and genesis from the nodes. Raises `InvalidInput` (`wrong_chain`)."""
     if "chain_id" in fields and "genesis" in fields:
         return
+    from brain.chain.evm.evm_config import parse_config
+
+    wanted = parse_config(name, {**_PLACEHOLDERS, **fields})
     from brain.chain.evm.chain_identity import fetch_chain_identity
 
     found = dict(
-        zip(_PLACEHOLDER_CHAIN, fetch_chain_identity(wanted.urls, wanted.quorum), strict=True)
+        zip(
+            ("chain_id", "genesis"),
+            fetch_chain_identity(wanted.urls, wanted.quorum),
+            strict=True,
+        )
     )
     for key, value in found.items():
         if fields.setdefault(key, value) != value:
             raise InvalidInput(
                 f"the nodes belong to another chain: its {key} is {value}",
                 code="wrong_chain",
-                hint="name nodes of one chain, or remove --chain-id and --genesis",
+                hint=f"name nodes of one chain, or unset ledger.{name}.{key.replace('_', '-')}",
             )
-
-
-def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings for display; URLs are reduced to their hosts."""
-    from brain.chain.evm.evm_config import parse_config, url_host
-
-    fields, sender = split_sender(name, settings)
-    config = parse_config(name, fields)
-    return {
-        "ledger": name,
-        "identity": config.identity,
-        "chain_id": config.chain_id,
-        "genesis": config.genesis,
-        "contract": config.contract or None,
-        "creator": config.creator or None,
-        "nodes": [url_host(url) for url in config.urls],
-        "quorum": config.quorum,
-        "finality": config.finality,
-        "max_fee": config.max_fee,
-        "max_cost": config.max_cost,
-        "keystore": sender.keystore or None,
-        "account": sender.account or None,
-    }

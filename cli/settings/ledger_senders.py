@@ -45,7 +45,7 @@ def split_sender(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any]
         raise InvalidInput(
             f"the ledger {name}: keystore must be a file name",
             code="bad_ledger",
-            hint=f"name it with `brain config ledger {name} --keystore FILE`",
+            hint=f"name it with `brain config ledger.{name}.keystore FILE`",
         )
     account = parse_address_setting(name, "account", fields.pop("account", ""))
     return fields, SenderSettings(keystore, account)
@@ -79,7 +79,7 @@ def account_elsewhere(name: str, sender: SenderSettings, named: str) -> Signer:
         raise InvalidInput(
             "the account that will sign is not known",
             code="no_sender",
-            hint=f"name it with --from, or with `brain config ledger {name} --account ADDRESS`",
+            hint=f"name it with --from, or with `brain config ledger.{name}.account ADDRESS`",
         )
     return AccountElsewhere(address)
 
@@ -99,7 +99,7 @@ def load_account(keystore: str) -> Account:
                 f"the variable BRAIN_LEDGER_KEY is refused: {error.message}",
                 code=error.code,
                 hint="set it to 0x and the 64 hex digits of a private key; or name a keystore with"
-                " `brain config ledger NAME --keystore FILE`",
+                " `brain config ledger.NAME.keystore FILE`",
             ) from error
     content = read_keystore(keystore)
     passphrase = read_account_passphrase(keystore)
@@ -152,5 +152,5 @@ def read_keystore(keystore: str) -> bytes:
         raise NotFound(
             f"there is no keystore at {keystore}",
             code="no_key",
-            hint="name another with `brain config ledger NAME --keystore FILE`",
+            hint="name another with `brain config ledger.NAME.keystore FILE`",
         ) from error

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from brain.errors import InvalidInput, NotFound
 
 from ..terminal import is_terminal
-from .settings_folder import user_settings_folder
-from .user_signing import default_signing_key
+from .config_file import default_signing_key, user_settings_folder
 
 if TYPE_CHECKING:
     from brain.repo.session import SigningKeyProvider

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .settings_folder import user_settings_folder
+from .config_file import user_settings_folder
 
 
 def roots_path() -> Path:

@@ -71,7 +71,8 @@ class _User:
         }
         folder.mkdir()
         Brain.init(self.brain, author="agent").close()
-        self.run("config", "ledger", "dev", "--rpc", node.url, "--finality", str(finality))
+        self.run("config", "ledger.dev.rpc", node.url)
+        self.run("config", "ledger.dev.finality", str(finality))
         self.run("chain", "deploy", "--ledger", "dev")
         self.run("chain", "open", "--ledger", "dev")
 

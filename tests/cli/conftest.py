@@ -45,7 +45,7 @@ Call = Callable[..., Outcome]
 def keys(tmp_path, monkeypatch):
     """The folder of the user's keys; nothing here is that of whoever runs the tests."""
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "ledgers"))
-    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("BRAIN_ROOTS", str(tmp_path / "roots.json"))
     monkeypatch.setenv("BRAIN_KEYS", str(tmp_path / "keys"))
     return tmp_path / "keys"

@@ -1,7 +1,7 @@
 """Commitment to the log of this machine, as people and programs see it."""
 
-import json
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from brain.errors import ProofError
 from tests.cli.conftest import validate
 from tests.cli.test_commands import learn, masked
 from tests.support.refusals import raises_code
+from tests.support.user_settings import configure, settings_of
 
 
 def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent, cli):
@@ -289,36 +290,36 @@ def test_what_is_for_a_chain_says_so(agent, cli, call):
 
 
 def test_settings_of_a_ledger_are_kept_shown_and_forgotten(agent, cli, tmp_path):
-    url = "http://user:secret@localhost:8545/key"
-    told = cli("config", "ledger", "sepolia", "--rpc", url, "--json")
-    assert told.status == 0, told.err
-    validate("config-ledger", told.document)
-    assert told.document["chain_id"] == 11155111 and "secret" not in told.out
-    assert (tmp_path / "settings.json").stat().st_mode & 0o777 == 0o600
-    cli("config", "ledger", "sepolia", "--contract", "0x" + "5f" * 20, "--finality", "12")
-    kept = json.loads((tmp_path / "settings.json").read_text())["ledgers"]["sepolia"]
+    url, file = "http://user:secret@localhost:8545/key", tmp_path / "config.toml"
+    shown = cli("config", "ledger.sepolia.rpc", url, "--json")
+    validate("config", shown.document)
+    assert settings_of(cli, "ledger.sepolia")["chain-id"] == 11155111 and "secret" not in shown.out
+    assert file.stat().st_mode & 0o777 == 0o600
+    configure(cli, "ledger.sepolia", "--contract", "0x" + "5f" * 20, "--finality", "12")
+    kept = tomllib.loads(file.read_text())["ledger"]["sepolia"]
     assert kept["rpc"] == [url] and kept["finality"] == 12
-    told = cli("config", "list")
-    assert "sepolia: chain 11155111" in told.out and "secret" not in told.out
-    assert cli("config", "remove", "sepolia").status == 0
-    assert cli("config", "list", "--json").document["ledgers"] == []
-    assert cli("config", "remove", "sepolia").status == 1
+    shown = cli("config")
+    assert "ledger.sepolia.chain-id  11155111" in shown.out and "secret" not in shown.out
+    assert cli("config", "--unset", "ledger.sepolia").status == 0
+    assert "ledger.sepolia" not in cli("config").out
+    gone = cli("config", "--unset", "ledger.sepolia", "--json")
+    assert gone.status == 1 and gone.error["code"] == "not_set"
 
 
 @pytest.mark.parametrize(
-    "options",
+    "call",
     [
-        ["--rpc", "ftp://x"],
-        ["--rpc", "http://x", "--contract", "0x12"],
-        ["--rpc", "http://x", "--finality", "latest"],
-        ["--rpc", "http://x", "--quorum", "2"],
-        ["--contract", "0x" + "5f" * 20],
+        ["rpc", "ftp://x"],
+        ["contract", "0x12"],
+        ["finality", "latest"],
+        ["quorum", "2"],
+        ["rpc", "http://x", "http://x"],
     ],
 )
-def test_settings_that_are_none_are_refused_and_nothing_is_kept(cli, folder, tmp_path, options):
-    told = cli("config", "ledger", "sepolia", *options, "--json")
-    assert told.status == 1 and told.error["code"] == "bad_ledger"
-    assert not (tmp_path / "settings.json").exists()
+def test_settings_that_are_none_are_refused_and_nothing_is_kept(cli, folder, tmp_path, call):
+    refused = cli("config", f"ledger.sepolia.{call[0]}", *call[1:], "--json")
+    assert refused.status == 1 and refused.error["code"] == "bad_ledger"
+    assert not (tmp_path / "config.toml").exists()
 
 
 def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent, cli):

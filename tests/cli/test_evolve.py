@@ -9,6 +9,7 @@ import pytest
 from brain import Brain
 from tests.cli.conftest import validate
 from tests.support.fake_model_endpoint import completion_reply, error_reply, run_fake_endpoint
+from tests.support.user_settings import configure, settings_of
 
 KEY = "sk-very-secret-4711"
 SKILL = {
@@ -30,7 +31,7 @@ def served():
 def model(agent, cli, served, monkeypatch):
     """An endpoint that is configured, and a key for it."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
-    told = cli("config", "model", "openai:small", "--base-url", served.url, "--retries", "0")
+    told = configure(cli, "model", "openai:small", "--base-url", served.url, "--retries", "0")
     assert told.status == 0
     return served
 
@@ -44,7 +45,8 @@ def work(agent: Path, *errors: str) -> None:
 
 @pytest.mark.parametrize("what", ["model", "embedder"])
 def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(agent, cli, what):
-    named = ("config", what, "openai:small", "--key-file", "key")
+    cli("config", what, "openai:small")
+    named = ("config", f"{what}.key-file", "key")
     told = cli(*named)
     assert told.status == 0
     assert told.err.startswith(f"Note: the key of the {what} cannot be read from ")
@@ -159,7 +161,6 @@ def test_without_a_model_it_says_that_nothing_is_learned(agent, cli):
     told = cli("evolve", "synthesize")
     assert told.status == 1
     assert "no model is configured" in told.err and "brain config model" in told.err
-    assert "No model is configured" in cli("config", "model").out
 
 
 def test_a_snapshot_without_a_run_is_an_error(agent, cli, model):
@@ -168,43 +169,34 @@ def test_a_snapshot_without_a_run_is_an_error(agent, cli, model):
 
 
 class TestConfiguration:
-    def test_a_model_is_named_changed_and_forgotten(self, agent, cli):
-        name = "anthropic:claude-haiku-4-5"
-        cli("config", "model", name, "--key-file", "k", "--timeout", "30")
-        told = cli("config", "model", "--max-tokens", "900", "--json").document
-        validate("config-model", told)
-        assert (told["model"], told["timeout"], told["max_tokens"]) == (name, 30, 900)
-        assert told["key"] == f"file {agent / 'k'}"
-        assert cli("config", "model", "--off").status == 0
-        assert cli("config", "model", "--json").document["model"] is None
-
     def test_another_model_has_no_price_of_the_one_before(self, agent, cli):
-        assert cli("config", "model", "openai:a", "--price-in", "0.25").status == 1
-        told = cli("config", "model", "openai:a", "--price-in", "0.25", "--price-out", "2")
-        assert "a million tokens cost 0.25 in, 2 out" in told.out
-        told = cli("config", "model", "openai:b", "--json").document
-        assert (told["price_in"], told["price_out"]) == (None, None)
-        validate("config-model", told)
+        configure(cli, "model", "openai:a", "--price-in", "0.25", "--price-out", "2")
+        assert settings_of(cli, "model")["price-in"] == "0.25"
+        changed = cli("config", "model", "openai:b")
+        assert "removed: price-in, price-out" in changed.err
+        assert "price-in" not in settings_of(cli, "model")
 
     def test_another_provider_gets_nothing_of_the_one_before(self, agent, cli):
         url = "https://gateway.example.org"
-        cli("config", "model", "anthropic:claude", "--key-file", "k", "--base-url", url)
-        told = cli("config", "model", "openai:gpt", "--json").document
-        assert (told["base_url"], told["key"]) == (None, None)
+        configure(cli, "model", "anthropic:claude", "--key-file", "k", "--base-url", url)
+        assert cli("config", "model", "openai:gpt").out.endswith("\nmodel.name  openai:gpt\n")
 
     def test_the_key_is_neither_kept_nor_shown(self, agent, cli, monkeypatch):
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        told = cli("config", "model", "anthropic:claude", "--json")
-        assert told.document["key"] == "environment ANTHROPIC_API_KEY"
-        kept = Path(told.document["file"])
-        assert KEY not in told.out + kept.read_text() and kept.stat().st_mode & 0o077 == 0
+        cli("config", "model", "anthropic:claude")
+        shown = cli("config", "model.key-file", "--json")
+        (row,) = shown.document["settings"]
+        assert (row["value"], row["source"]) == (None, "environment")
+        assert row["variable"] == "ANTHROPIC_API_KEY"
+        kept = Path(shown.document["file"])
+        assert KEY not in shown.out + kept.read_text() and kept.stat().st_mode & 0o077 == 0
 
     def test_the_key_of_a_provider_goes_to_no_other_endpoint(self, agent, cli, served, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
         work(agent, "exit 1", "")
-        cli("config", "model", "openai:small", "--base-url", served.url)
-        assert cli("config", "model", "--json").document["key"] is None
+        configure(cli, "model", "openai:small", "--base-url", served.url)
+        assert "OPENAI_API_KEY" not in cli("config", "model").out
         served.replies.append(completion_reply('{"decision": "nothing", "reason": "Routine."}'))
         assert cli("evolve", "synthesize").status == 0
         assert KEY not in str(served.asked[0].headers)
@@ -219,12 +211,11 @@ class TestConfiguration:
 
     @pytest.mark.parametrize(
         "call",
-        [["claude"], ["openai:x", "--base-url", "http://example.org"], ["--timeout", "5"]],
+        [["model", "claude"], ["model.base-url", "http://example.org"], ["model.timeout", "5"]],
         ids=" ".join,
     )
     def test_what_is_no_model_is_an_error(self, agent, cli, call):
-        told = cli("--json", "config", "model", *call)
+        if call[0] == "model.base-url":
+            cli("config", "model", "openai:x")
+        told = cli("--json", "config", *call)
         assert (told.status, told.error["code"]) == (1, "bad_model")
-
-    def test_off_stands_alone(self, agent, cli):
-        assert cli("config", "model", "openai:x", "--off").status == 2

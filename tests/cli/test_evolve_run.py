@@ -17,6 +17,7 @@ from tests.cli.conftest import COMMAND, environment, validate
 from tests.cli.test_evolve import KEY, SKILL, work
 from tests.support.fake_model_endpoint import FakeReply, completion_reply, run_fake_endpoint
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.user_settings import configure
 
 NOTHING = '{"decision": "nothing", "reason": "Routine."}'
 
@@ -32,7 +33,7 @@ def model(agent, cli, served, monkeypatch):
     """An endpoint that is configured, and a key for it."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
     monkeypatch.setenv("SKILL_EVOLUTION_ENABLED", "false")
-    told = cli("config", "model", "openai:small", "--base-url", served.url, "--retries", "0")
+    told = configure(cli, "model", "openai:small", "--base-url", served.url, "--retries", "0")
     assert told.status == 0
     return served
 
@@ -91,7 +92,7 @@ def test_what_the_budget_does_not_pay_waits_and_the_status_says_so(agent, cli, m
     refused = cli("--json", "evolve", "run", "--once", "--max-cost", "1")
     assert (refused.status, refused.error["code"]) == (1, "no_price")
     assert "needs to know what tokens cost" in cli("evolve", "run", "--once").out
-    cli("config", "model", "--price-in", "1", "--price-out", "10.5", "--max-tokens", "8000")
+    configure(cli, "model", "--price-in", "1", "--price-out", "10.5", "--max-tokens", "8000")
     model.replies.append(completion_reply(json.dumps(SKILL)))
     told = cli("evolve", "run", "--once", "--max-tokens", "100")
     assert told.status == 0 and ": waiting: one request may take up to" in told.out

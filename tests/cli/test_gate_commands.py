@@ -14,6 +14,7 @@ from brain.repo.learning.change import ProposedChange
 from tests.cli.conftest import Call, validate
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import ScriptedRunner, greet_if_asked
+from tests.support.user_settings import configure
 
 ADD = ["evolve", "case", "add", "greet", "--contains", "hello", "--input"]
 
@@ -134,7 +135,7 @@ def test_a_model_that_cannot_be_reached_is_told_as_such(cli, agent, monkeypatch)
     monkeypatch.setenv("BRAIN_MODEL_KEY", "sk-4711")
     with closing(socket.create_server(("127.0.0.1", 0))) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}/v1"
-    assert cli("config", "model", "openai:small", "--base-url", url, "--retries", "0").status == 0
+    assert configure(cli, "model", "openai:small", "--base-url", url, "--retries", "0").status == 0
     add_cases(cli, 6)
     Path("greet.md").write_text("# Greet\n\nSay hello.\n")
     tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet a guest", "--json")

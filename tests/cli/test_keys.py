@@ -13,6 +13,7 @@ from tests.cli.test_commands import learn
 from tests.cli.test_trust_commands import codes, new
 from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.secret_files import write_secret
+from tests.support.user_settings import settings_of
 
 
 def test_a_key_with_a_passphrase_signs_only_with_it(agent, cli, monkeypatch):
@@ -169,15 +170,14 @@ def test_a_brain_without_trusted_keys_warns_of_nothing(agent, cli):
 
 
 def test_a_configured_key_signs_what_every_command_records(trusted, cli):
-    assert "no key" in cli("config", "sign").out
-    assert cli("config", "sign", "ada").out == "sign: ada\n"
+    assert "sign.key  -  (not set)" in cli("config", "sign").out
+    assert cli("config", "sign", "ada").out.endswith("\nsign.key  ada\n")
     assert warnings(cli, "skill", "upsert", "one", "-d", "x") == []
     assert codes(cli, "--root", "ada") == set()
-    assert "sign: ada" in cli("config", "list").out
     assert "signs new snapshots" in cli("key", "list").out
-    assert cli("config", "sign", "--off").status == 0
+    assert cli("config", "--unset", "sign").status == 0
     assert len(warnings(cli, "skill", "delete", "one")) == 1
-    assert cli("config", "sign", "--json").document["key"] is None
+    assert settings_of(cli, "sign") == {}
 
 
 def test_the_variable_takes_precedence_and_an_empty_one_turns_signing_off(
@@ -187,24 +187,25 @@ def test_the_variable_takes_precedence_and_an_empty_one_turns_signing_off(
     cli("config", "sign", "eve")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     assert warnings(cli, "skill", "upsert", "one", "-d", "x") == []
-    assert "sign: ada, by BRAIN_SIGN_KEY (setting: eve)" in cli("config", "sign").out
+    assert "sign.key  ada  (BRAIN_SIGN_KEY)" in cli("config", "sign").out
     monkeypatch.setenv("BRAIN_SIGN_KEY", "")
     learn(cli, "two", "text")
     assert cli("show", "--json").document["signatures"] == []
 
 
 def test_only_a_key_that_exists_can_be_configured(agent, cli):
-    told = cli("config", "sign", "nobody", "--json")
-    assert (told.status, told.error["code"]) == (1, "no_key")
-    assert cli("config", "sign", "ada", "--off").status == 2
+    refused = cli("config", "sign", "nobody", "--json")
+    assert (refused.status, refused.error["code"]) == (1, "no_key")
 
 
-def test_a_damaged_setting_is_an_error_with_the_way_out(agent, cli):
+def test_with_damaged_settings_nothing_is_written_and_all_is_shown(agent, cli, tmp_path):
     new(cli, "ada")
     cli("config", "sign", "ada")
-    Path(cli("config", "sign", "--json").document["file"]).write_text('{"format": "other"}')
-    told = cli("skill", "upsert", "one", "-d", "x", "--json")
-    assert (told.status, told.error["code"]) == (1, "bad_signing")
-    assert "brain config sign KEY" in told.error["hint"]
-    assert cli("config", "sign", "--off").status == 0
+    (tmp_path / "config.toml").write_text("[sign\n")
+    refused = cli("skill", "upsert", "one", "-d", "x", "--json")
+    assert (refused.status, refused.error["code"]) == (1, "bad_settings")
+    assert "config.toml: it is not TOML" in refused.error["message"]
+    for call in (["index"], ["status"], ["log"], ["verify"]):
+        assert cli(*call).status == 0
+    (tmp_path / "config.toml").unlink()
     assert cli("skill", "upsert", "one", "-d", "x").status == 0

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from brain_cli.settings import config_file
 
-from brain.chain import ledger_config
 from tests.cli.conftest import validate
 from tests.support import anvil_node
 from tests.support.chain.lying_node import run_lying_node
 from tests.support.secret_files import write_secret
+from tests.support.user_settings import configure, settings_of
 
-FORMAT = "brain v1 ledgers"
-NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" * 64}
+NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain-id": 5, "genesis": "0x" + "5" * 64}
 
 
 @pytest.fixture(scope="module")
@@ -29,40 +29,42 @@ def edited(tmp_path, folder):
     """Put settings of the ledger `dev` in place, as an editor would."""
 
     def edit(**settings: object) -> None:
-        document = {"format": FORMAT, "ledgers": {"dev": settings}}
-        (tmp_path / "settings.json").write_text(json.dumps(document))
+        lines = (f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+        (tmp_path / "config.toml").write_text(f"[ledger.dev]\n{''.join(lines)}")
 
     return edit
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("field", "value"),
     [
-        ["--rpc", "http://x", "--finality", "²"],
-        ["--rpc", "http://x", "--max-cost-wei", "9" * 5000],
-        ["--rpc", "http://x", "--max-cost-wei", "-5"],
-        ["--rpc", "http://x", "--max-fee-gwei", "nan"],
-        ["--rpc", "http://[::1"],
-        ["--rpc", "http://127.0.0.1:99999"],
-        ["--rpc", ""],
-        ["--finality", "2"],
+        ("finality", "²"),
+        ("max-cost-wei", "9" * 5000),
+        ("max-cost-wei", "0"),
+        ("max-fee-gwei", "nan"),
+        ("rpc", "http://[::1"),
+        ("rpc", "http://127.0.0.1:99999"),
+        ("genesis", "0x5"),
+        ("since", "soon"),
     ],
 )
-def test_what_no_ledger_can_be_is_refused_before_a_node_is_asked(cli, folder, tmp_path, options):
-    told = cli("config", "ledger", "dev", *options, "--json")
-    assert told.status == 1 and told.error["code"] == "bad_ledger" and told.error["hint"]
-    assert not (tmp_path / "settings.json").exists()
+def test_what_no_ledger_can_be_is_refused_before_a_node_is_asked(
+    cli, folder, tmp_path, field, value
+):
+    refused = cli("config", f"ledger.dev.{field}", value, "--json")
+    assert refused.status == 1 and refused.error["code"] == "bad_ledger" and refused.error["hint"]
+    assert not (tmp_path / "config.toml").exists()
 
 
-def test_a_chain_id_that_its_nodes_do_not_have_is_refused(node, cli, folder, tmp_path):
-    told = cli("config", "ledger", "dev", "--rpc", node.url, "--chain-id", "5", "--json")
-    assert told.status == 1 and told.error["code"] == "wrong_chain"
-    wrong = ["--genesis", "0x" + "5" * 64]
-    told = cli("config", "ledger", "dev", "--rpc", node.url, *wrong, "--json")
-    assert told.status == 1 and told.error["code"] == "wrong_chain"
-    assert not (tmp_path / "settings.json").exists()
-    told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "2")
-    assert told.status == 0 and "final is a block with 2 blocks on top" in told.out
+def test_a_chain_id_that_its_nodes_do_not_have_is_refused(node, cli, folder):
+    for pin in (("chain-id", "5"), ("genesis", "0x" + "5" * 64)):
+        assert cli("config", f"ledger.dev.{pin[0]}", pin[1]).status == 0
+        refused = cli("config", "ledger.dev.rpc", node.url, "--json")
+        assert refused.status == 1 and refused.error["code"] == "wrong_chain"
+        assert f"unset ledger.dev.{pin[0]}" in refused.error["hint"]
+        assert cli("config", "--unset", f"ledger.dev.{pin[0]}").status == 0
+    configure(cli, "ledger.dev", "--rpc", node.url, "--finality", "2")
+    assert settings_of(cli, "ledger.dev")["finality"] == 2
 
 
 def test_an_unknown_chain_is_capped_by_its_price_when_it_is_configured(cli, folder, tmp_path):
@@ -70,30 +72,22 @@ def test_an_unknown_chain_is_capped_by_its_price_when_it_is_configured(cli, fold
         with run_lying_node(node.url) as one, run_lying_node(node.url) as liar:
             liar.answer_with("eth_maxPriorityFeePerGas", hex(10**18))
             one.answer_with("eth_maxPriorityFeePerGas", hex(4 * 10**6))
-            ledger = ["config", "ledger", "dev", "--json"]
-            made = cli(*ledger, "--rpc", one.url, "--rpc", liar.url).document
-            assert made["max_fee"] == 20 * (10**6 + 4 * 10**6)
-            assert made["max_cost"] == 200_000 * made["max_fee"]
-        made = cli(*ledger, "--finality", "2").document
-        assert made["max_fee"] == 10**8
-        assert "at most 0.1 gwei per gas" in cli("config", "ledger", "dev", "--finality", "3").out
-        made = cli(*ledger, "--max-fee-gwei", "3").document
-        assert made["max_fee"] == 3 * 10**9
+            configure(cli, "ledger.dev", "--rpc", one.url, "--rpc", liar.url)
+        configure(cli, "ledger.dev", "--finality", "2")
+        assert settings_of(cli, "ledger.dev")["max-fee-gwei"] == "0.1"
+        configure(cli, "ledger.dev", "--max-fee-gwei", "3")
+        assert settings_of(cli, "ledger.dev")["max-fee-gwei"] == 3
 
 
 @pytest.mark.parametrize(
     "settings",
-    [{"rpc": 5}, {"rpc": ["http://x"], "keystore": 5}, {"rpc": "http://x", "secret": 1}, {}],
+    [{"rpc": 5}, {"rpc": ["http://x"], "keystore": 5}, {"rpc": "http://x", "secret": 1}],
 )
-def test_a_ledger_that_was_edited_into_nonsense_is_named_and_can_be_removed(cli, edited, settings):
+def test_a_ledger_that_was_edited_into_nonsense_is_named(cli, edited, settings):
     edited(**settings)
-    told = cli("config", "list", "--json")
-    assert told.status == 1 and told.error["code"] == "bad_ledger"
-    assert "dev" in told.error["message"] and told.error["hint"]
-    told = cli("config", "remove", "dev", "--json")
-    assert told.status == 0, told.err
-    validate("config-remove", told.document)
-    assert cli("config", "list", "--json").document["ledgers"] == []
+    refused = cli("config", "--json")
+    assert refused.status == 1 and refused.error["code"] == "bad_settings"
+    assert "ledger.dev." in refused.error["message"] and refused.error["hint"]
 
 
 def test_a_ledger_without_a_contract_keeps_no_verification_from_passing(agent, cli, edited):
@@ -169,17 +163,16 @@ def test_a_write_stands_and_says_so_if_the_key_of_its_ledger_is_gone(agent, cli,
 
 
 def test_settings_kept_at_the_same_time_are_all_kept(tmp_path):
-    path = tmp_path / "settings.json"
     names = [f"chain-{number}" for number in range(16)]
     gate = threading.Barrier(len(names))
 
     def keep(name: str) -> None:
         gate.wait()
-        ledger_config.save_ledger(path, name, {"chain_id": 1})
+        config_file.change_table(("ledger", name), {"chain-id": 1})
 
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(keep, names))
-    assert sorted(ledger_config.load_ledgers(path)) == sorted(names)
+    assert sorted(config_file.read_table("ledger")) == sorted(names)
 
 
 def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(agent, cli, tmp_path):

@@ -72,7 +72,7 @@ memory add Remember
 memory show
 memory remove 1
 secrets
-config list
+config
 chain commit
 chain status
 chain verify

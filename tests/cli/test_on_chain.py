@@ -15,6 +15,7 @@ from tests.cli.conftest import Call, make_agent, validate
 from tests.cli.test_commands import learn
 from tests.support import anvil_node
 from tests.support.secret_files import write_secret
+from tests.support.user_settings import configure, settings_of
 
 KEYS = [
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -52,8 +53,7 @@ def use(monkeypatch):
 def chain(node, agent, cli, use):
     """The name of a ledger whose registry is deployed; the first account sends."""
     use(0)
-    told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "1", "--json")
-    assert told.status == 0, told.err
+    configure(cli, "ledger.dev", "--rpc", node.url, "--finality", "1")
     told = cli("chain", "deploy", "--ledger", "dev", "--json")
     assert told.status == 0, told.err
     return "dev"
@@ -73,21 +73,21 @@ def done(cli: Call, *call: str, at: str = "") -> Any:
 
 
 def test_the_chain_is_pinned_when_it_is_first_named(node, cli, folder):
-    kept = done(cli, "config", "ledger", "dev", "--rpc", node.url)
-    assert kept["chain_id"] == node.chain
+    configure(cli, "ledger.dev", "--rpc", node.url)
+    kept = settings_of(cli, "ledger.dev")
+    assert kept["chain-id"] == node.chain
     assert kept["genesis"] == node.block(0)["hash"]
 
 
 def test_the_registry_is_deployed_once_and_its_address_kept(node, agent, cli, use):
     use(0)
-    cli("config", "ledger", "dev", "--rpc", node.url)
+    configure(cli, "ledger.dev", "--rpc", node.url)
     price = done(cli, "chain", "deploy", "--ledger", "dev", "--dry-run")
     assert price["status"] == "quoted"
     one = done(cli, "chain", "deploy", "--ledger", "dev")
     two = done(cli, "chain", "deploy", "--ledger", "dev")
     assert one["contract"] == two["contract"] and two["transaction"] is None
-    (kept,) = done(cli, "config", "list")["ledgers"]
-    assert kept["contract"] == one["contract"]
+    assert settings_of(cli, "ledger.dev")["contract"] == one["contract"]
 
 
 def test_a_brain_is_opened_priced_committed_and_verified(agent, cli, chain):
@@ -256,7 +256,7 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
     write_secret(tmp_path / "key.json", json.dumps(kept))
     write_secret(tmp_path / "passphrase", "open sesame\n")
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
-    done(cli, "config", "ledger", chain, "--keystore", str(tmp_path / "key.json"))
+    configure(cli, f"ledger.{chain}", "--keystore", str(tmp_path / "key.json"))
     told = cli("chain", "open", "--ledger", chain, "--json")
     assert told.status == 1 and told.error["code"] == "passphrase_needed"
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(tmp_path / "passphrase"))
@@ -282,7 +282,7 @@ def test_a_bad_keystore_is_named(agent, cli, chain, tmp_path, monkeypatch):
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     keystore, passphrase = tmp_path / "key.json", tmp_path / "passphrase"
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
-    done(cli, "config", "ledger", chain, "--keystore", str(keystore))
+    configure(cli, f"ledger.{chain}", "--keystore", str(keystore))
     kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
     for content, typed, code in (
         (None, "open sesame", "no_key"),
@@ -301,7 +301,7 @@ def test_a_bad_keystore_is_named(agent, cli, chain, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_reached_is_a_clear_error(node, agent, cli, chain):
-    cli("config", "ledger", chain, "--rpc", "http://127.0.0.1:1")
+    configure(cli, f"ledger.{chain}", "--rpc", "http://127.0.0.1:1")
     told = cli("chain", "status", "--ledger", chain, "--json")
     assert told.status == 1 and told.error["code"] == "unreachable" and told.error["hint"]
     told = cli("verify", "--ledger", chain, "--json")
@@ -337,15 +337,14 @@ def test_a_second_machine_sees_what_was_committed_before_it_was_set_up(
     on = ("--ledger", chain)
     opened = done(cli, "chain", "open", *on)
     node.mine(1000)
-    contract = done(cli, "config", "list")["ledgers"][0]["contract"]
-    (tmp_path / "settings.json").unlink()
+    contract = settings_of(cli, f"ledger.{chain}")["contract"]
+    (tmp_path / "config.toml").unlink()
     shutil.rmtree(tmp_path / "ledgers")
-    set_up = ("config", "ledger", chain, "--rpc", node.url, "--finality", "1")
+    configure(cli, f"ledger.{chain}", "--rpc", node.url, "--finality", "1")
     if way == "deploy":
-        done(cli, *set_up)
         assert done(cli, "chain", "deploy", *on)["transaction"] is None
     else:
-        done(cli, *set_up, "--contract", contract)
+        configure(cli, f"ledger.{chain}", "--contract", contract)
     status = done(cli, "chain", "status", *on)
     assert [one["transaction"] for one in status["commitments"]] == [opened["transaction"]]
     assert cli("verify", *on).status == 0

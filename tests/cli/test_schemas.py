@@ -20,6 +20,7 @@ from tests.support.acquired import creation
 from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
 from tests.support.task_folders import HARBOR, make_task
+from tests.support.user_settings import configure
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-supersede", "chain-record"}
@@ -90,7 +91,7 @@ def evidence(cli: Call) -> None:
 
 def configured(cli: Call) -> None:
     """Add a ledger."""
-    assert cli("config", "ledger", "base", "--rpc", "http://localhost:1").status == 0
+    assert configure(cli, "ledger.base", "--rpc", "http://localhost:1").status == 0
 
 
 def propose(cli: Call) -> str:
@@ -107,7 +108,7 @@ def fail_goal(cli: Call) -> None:
 
 def easy_run(cli: Call) -> None:
     """Configure a model, and record a run that is not hard."""
-    cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
+    configure(cli, "model", "openai:x", "--base-url", "http://localhost:1/v1")
     with Brain.open(Path.cwd(), author="ada") as brain, brain.task("Look around") as task:
         task.record_tool_call("terminal", "ls", "a file")
 
@@ -317,17 +318,11 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("chain-evidence", ["chain", "evidence", "@~1", "-o", "e.json"], commit),
     ("chain-check", ["-C", ".", "chain", "check", "e.json"], evidence),
     ("verify", ["-C", ".", "verify", "e.json"], evidence),
-    ("config-ledger", ["config", "ledger", "base", "--rpc", "http://localhost:1"], None),
-    ("config-list", ["config", "list"], configured),
-    ("config-sign", ["config", "sign"], None),
-    ("config-remove", ["config", "remove", "base"], configured),
+    ("config", ["config"], configured),
+    ("config", ["config", "ledger.base"], configured),
+    ("config", ["config", "experience", "postgresql://h/db"], None),
+    ("config", ["config", "--unset", "ledger.base"], configured),
     ("publish", ["publish", "--to", "claude", "../project"], None),
-    ("config-embedder", ["config", "embedder"], None),
-    ("config-embedder", ["config", "embedder", "x", "--base-url", "http://localhost:1/v1"], None),
-    ("config-experience", ["config", "experience"], None),
-    ("config-experience", ["config", "experience", "postgresql://h/db"], None),
-    ("config-model", ["config", "model"], None),
-    ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
     ("evolve-run", ["evolve", "run", "--print-unit", "systemd"], None),
     ("evolve-status", ["evolve", "status"], easy_run),

@@ -1,12 +1,12 @@
 """Selection for a task, with and without an embedder."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import validate
 from tests.support.fake_model_endpoint import FakeReply, error_reply, run_fake_endpoint
+from tests.support.user_settings import configure
 
 
 @pytest.mark.parametrize("by", ["keyword", "bm25"])
@@ -78,59 +78,49 @@ def test_a_merge_of_skills_is_told_in_words(agent, cli):
     assert cli("skill", "merge", "reentrancy", "reentrancy", "--json").error["code"] == "same_skill"
 
 
-def settings(tmp_path: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((tmp_path / "embedder.json").read_text())
-    return found
-
-
-def test_without_an_embedder_it_is_said_what_selects(cli):
-    told = cli("config", "embedder")
-    assert told.out == "No embedder is configured: skills are selected by words.\n"
-
-
 def test_an_endpoint_is_kept_without_its_key(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_EMBEDDER_KEY", "sk-secret")
-    told = cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
-    assert told.out.splitlines() == [
-        "small at http://localhost:1/v1; names and descriptions go there",
-        "  key: environment BRAIN_EMBEDDER_KEY; 30 seconds a request",
+    shown = configure(cli, "embedder", "small", "--base-url", "http://localhost:1/v1")
+    assert shown.out.splitlines()[1:] == [
+        "embedder.name      small",
+        "embedder.base-url  http://localhost:1/v1",
     ]
-    assert "secret" not in (tmp_path / "embedder.json").read_text()
-    assert settings(tmp_path)["model"] == "small"
-    assert cli("config", "embedder", "--timeout", "5", "--json").document["model"] == "small"
+    assert "embedder.key-file  -  (BRAIN_EMBEDDER_KEY)" in cli("config", "embedder").out
+    assert "secret" not in (tmp_path / "config.toml").read_text()
 
 
 def test_another_model_replaces_the_first_one(cli, tmp_path):
     cli("config", "embedder", "small")
     cli("config", "embedder", "large")
-    assert settings(tmp_path) == {"format": "brain v1 embedder", "model": "large"}
-    assert cli("config", "embedder", "--off").status == 0
-    assert not (tmp_path / "embedder.json").exists()
+    assert (tmp_path / "config.toml").read_text() == '[embedder]\nname = "large"\n'
+    assert cli("config", "--unset", "embedder").status == 0
+    assert (tmp_path / "config.toml").read_text() == ""
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("key", "value"),
     [
-        ("small", "--base-url", "http://example.org/v1"),
-        ("small", "--base-url", "https://key@example.org/v1"),
-        ("small", "--base-url", "ftp://example.org"),
-        ("small", "--timeout", "0"),
-        ("--timeout", "5"),
-        ("x" * 201,),
+        ("embedder.base-url", "http://example.org/v1"),
+        ("embedder.base-url", "https://key@example.org/v1"),
+        ("embedder.base-url", "ftp://example.org"),
+        ("embedder.timeout", "0"),
+        ("embedder", "x" * 201),
     ],
 )
-def test_settings_that_cannot_be_are_refused(cli, words):
-    told = cli("config", "embedder", *words, "--json")
-    assert (told.status, told.error["code"]) == (1, "bad_embedder")
+def test_settings_that_cannot_be_are_refused(cli, key, value):
+    assert cli("config", "embedder.timeout", "5", "--json").error["code"] == "bad_embedder"
+    cli("config", "embedder", "small")
+    refused = cli("config", key, value, "--json")
+    assert (refused.status, refused.error["code"]) == (1, "bad_embedder")
 
 
 def test_what_the_file_holds_is_not_believed(cli, agent, tmp_path):
-    for content in (b"[]", b"{", b'{"format": "x"}', b"[" * 70_000):
-        (tmp_path / "embedder.json").write_bytes(content)
-        assert cli("config", "embedder", "--json").error["code"] == "bad_embedder"
-        told = cli("index", "--task", "x", "--by", "embedding", "--json")
-        assert told.error["code"] == "bad_embedder"
-        assert "Warning: the embedder: " in cli("index", "--task", "x").err
+    for text in ("embedder = 1", "[embedder", "[embedder]\nfolder = 'x'", "a = [" * 70_000):
+        (tmp_path / "config.toml").write_text(text)
+        assert cli("config", "embedder", "--json").error["code"] == "bad_settings"
+        refused = cli("index", "--task", "x", "--by", "embedding", "--json")
+        assert refused.error["code"] == "bad_settings"
+        assert "Warning: " in cli("index", "--task", "x").err
         assert cli("index", "--task", "x", "--by", "bm25").status == 0
 
 
@@ -143,7 +133,7 @@ def test_a_key_that_others_may_read_is_not_used(cli, agent, tmp_path):
     key = tmp_path / "key"
     key.write_text("sk-secret\n")
     key.chmod(0o644)
-    cli("config", "embedder", "small", "--key-file", str(key))
+    configure(cli, "embedder", "small", "--key-file", str(key))
     told = cli("index", "--task", "x", "--by", "embedding", "--json")
     assert (told.status, told.error["code"]) == (1, "key_readable")
     assert cli("index", "--task", "x").status == 0
@@ -172,7 +162,7 @@ def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
 ):
     way = ("--by", by) if by else ()
     with run_fake_endpoint() as served:
-        cli("config", "embedder", "small", "--base-url", served.url)
+        configure(cli, "embedder", "small", "--base-url", served.url)
         served.replies = [*FAULTS[fault]]
         if fault != "down":
             told = cli("prompt", "--task", "re-entrant calls", *way)
@@ -189,9 +179,8 @@ def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
     validate("index", found.document)
 
 
-def test_a_folder_that_an_earlier_version_used_keeps_no_agent_from_starting(cli, agent, tmp_path):
+def test_settings_of_an_earlier_version_keep_no_agent_from_starting(cli, agent, tmp_path):
     (tmp_path / "embedder.json").write_text('{"format": "brain v1 embedder", "folder": "model"}')
-    told = cli("prompt", "--task", "x", "--json")
-    assert told.status == 0 and told.document["fallback"]
-    assert "no setting folder" in cli("prompt", "--task", "x", "--by", "embedding").err
-    assert cli("config", "embedder", "--off").status == 0
+    shown = cli("prompt", "--task", "x", "--json")
+    assert shown.status == 0 and shown.document["fallback"]
+    assert "embedder.json" in cli("prompt", "--task", "x", "--by", "embedding").err

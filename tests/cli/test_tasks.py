@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.fake_model_endpoint import FakeReply, completion_reply, run_fake_endpoint
 from tests.support.task_folders import CLAUDE, HARBOR, make_task
+from tests.support.user_settings import configure
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_tasks_become_cases_and_what_cannot_decide_is_left_out(cli, agent, tasks
     (folder / "scripts/link.sh").symlink_to("wave.sh")
     linked = cli("evolve", "try", "wave", "-f", str(folder), "--json")
     assert (linked.status, linked.error["code"]) == (1, "not_regular")
-    cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1")
+    configure(cli, "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1")
     judged = cli("evolve", "task", "add", "greet", str(tasks)).out
     assert judged.count("Case ") == 2 and "polite" not in judged
     alone = cli("evolve", "try", "greet", "-f", "skills/greet", "--tasks", str(tasks))
@@ -160,7 +161,7 @@ def test_a_stranger_derives_again_what_the_sandbox_and_a_judge_decided(
     tried = (*tried, "--tasks", str(tmp_path / "public"), "--solver", solver)
     with run_fake_endpoint() as served:
         served.replies += play(served)
-        cli("config", "model", "openai:small", "--base-url", served.url)
+        configure(cli, "model", "openai:small", "--base-url", served.url)
         added = cli("evolve", "task", "add", "shout", str(tmp_path / "public"), "--json").document
         assert len(added["cases"]) == 20 and not added["left_out"]
         outcome = cli(*tried, "--json")
@@ -220,7 +221,7 @@ def test_the_sandbox_says_what_a_judge_of_one_run_has_cost(cli, tmp_path, monkey
     with run_fake_endpoint() as served:
         finding = {"findings": [{"passed": True, "evidence": "out.txt"}]}
         served.replies.append(completion_reply(tool=json.dumps(finding)))
-        cli("config", "model", "openai:small", "--base-url", served.url)
+        configure(cli, "model", "openai:small", "--base-url", served.url)
         run = ("evolve", "task", "run", str(public), "--solver", "true")
         first, again = cli(*run), cli(*run)
     assert first.out == again.out == "eval-1 1, judged by openai:small\n"

@@ -15,6 +15,7 @@ from tests.support.fake_model_endpoint import (
     error_reply,
     run_fake_endpoint,
 )
+from tests.support.user_settings import configure
 
 __all__ = ["agent", "cli", "folder", "keys"]
 
@@ -39,7 +40,7 @@ def served(agent, cli, monkeypatch):
     """An endpoint that answers 120 tokens by 30; a hard run, and cases that the gate asks."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
     with run_fake_endpoint() as made:
-        told = cli("config", "model", "openai:small", "--base-url", made.url, "--retries", "1")
+        told = configure(cli, "model", "openai:small", "--base-url", made.url, "--retries", "1")
         assert told.status == 0
         for number in range(CASES):
             case = ("evolve", "case", "add", "stale-feeds", "--input", f"Which feed? {number}")
@@ -120,7 +121,7 @@ def test_a_change_that_a_person_tries_tells_its_cost(cli, served, tmp_path):
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing(cli, served):
-    cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0")
+    configure(cli, "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0")
     assert cli("evolve", "synthesize").status != 0 and told_by_status(cli) == (0, 0, 0)
 
 
@@ -131,7 +132,7 @@ def test_the_scheduler_counts_each_answer_once(cli, served):
 
 
 def test_tools_are_counted_round_by_round(cli, served):
-    assert cli("config", "model", "--tool-rounds", "4").status == 0
+    assert configure(cli, "model", "--tool-rounds", "4").status == 0
     function = {"name": "skills_list", "arguments": "{}"}
     call = [{"id": "c", "type": "function", "function": function}]
     message = {"role": "assistant", "content": None, "tool_calls": call}

@@ -37,7 +37,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path, monkeypatch, capsys):
     """An attacker copies a public brain, adds to it, commits that to a log of their own."""
-    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "logs of the attacker"))
     made = Desk(tmp_path / "desk", capsys)
     made.folder.mkdir()

@@ -20,6 +20,7 @@ from tests.support.fake_model_endpoint import (
     completion_reply,
     run_fake_endpoint,
 )
+from tests.support.user_settings import configure
 
 __all__ = ["agent", "cli", "folder", "keys"]
 NOTHING = '{"decision": "nothing", "reason": "Routine."}'
@@ -31,7 +32,7 @@ def served(agent, cli, monkeypatch):
     monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
     with run_fake_endpoint() as made:
         made.replies += [completion_reply(NOTHING)] * 9
-        assert cli("config", "model", "openai:small", "--base-url", made.url).status == 0
+        assert configure(cli, "model", "openai:small", "--base-url", made.url).status == 0
         with Brain.open(agent, author="ada") as brain:
             for _ in range(2):
                 work(brain)

@@ -10,6 +10,7 @@ from brain import Brain
 from tests.cli.conftest import Call, agent, cli, folder, keys, validate
 from tests.support.fake_model_endpoint import completion_reply, error_reply, run_fake_endpoint
 from tests.support.skill_programs import admit_program, use_state_folder
+from tests.support.user_settings import configure
 
 __all__ = ["agent", "cli", "folder", "keys"]
 PAIR = ("count-words", "double-it")
@@ -22,7 +23,7 @@ def served(agent, cli, monkeypatch):
     monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
     use_state_folder(monkeypatch, agent.parent / "state")
     with run_fake_endpoint() as made:
-        told = cli("config", "model", "openai:small", "--base-url", made.url, "--retries", "0")
+        told = configure(cli, "model", "openai:small", "--base-url", made.url, "--retries", "0")
         assert told.status == 0
         with Brain.open(agent) as brain:
             for slug in PAIR:

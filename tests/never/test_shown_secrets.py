@@ -129,7 +129,7 @@ def test_the_key_signs_by_what_was_printed(by, tmp_path, monkeypatch, capsys):
         assert status == expected, err
         assert (json.loads(err)["error"]["code"] if code else None) == code
         if by == "setting" and not code:
-            assert json.loads(out)["key"] == "mine"
+            assert json.loads(out)["settings"][0]["value"] == "mine"
             assert run(capsys, "-C", root, "skill", "upsert", "x", "-d", "d")[0] == 0
         if not code:
             with Brain.open(root) as brain:

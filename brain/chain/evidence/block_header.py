@@ -14,7 +14,7 @@ from . import rlp
 from .evidence_model import require_evidence
 from .keccak import keccak256
 
-OTHER_NODE_HINT = "use another node: `brain config ledger NAME --rpc URL`"
+OTHER_NODE_HINT = "use another node: `brain config ledger.NAME.rpc URL`"
 """The hint if a node gives a wrong answer."""
 MAX_HEADER_BYTES = 16 << 10
 """Most headers have about 640 bytes; some chains list their validators in `extraData`."""

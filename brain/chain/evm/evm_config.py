@@ -126,7 +126,7 @@ def _refuse_config(name: str, reason: str) -> NoReturn:
     raise InvalidInput(
         f"the ledger {name} is not set up correctly: {reason}",
         code="bad_ledger",
-        hint="see `brain config ledger --help`; `brain config remove NAME` forgets one",
+        hint=f"see `brain config ledger.{name}`; `brain config --unset ledger.{name}` removes it",
     )
 
 

@@ -156,7 +156,7 @@ class EvmLedger:
             f"the transaction {transaction} did not open this brain in {self.name}",
             code="not_committed",
             hint="wait until it is included, and check that it succeeded; for a later commitment,"
-            f" name the creator with `brain config ledger {self.name} --creator ADDRESS`",
+            f" name the creator with `brain config ledger.{self.name}.creator ADDRESS`",
         )
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:

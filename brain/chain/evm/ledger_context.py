@@ -77,7 +77,7 @@ class LedgerContext:
             raise InvalidInput(
                 f"the account that opens brains in {self.config.name} is unknown",
                 code="no_key",
-                hint=f"name it with `brain config ledger {self.config.name} --creator ADDRESS`",
+                hint=f"name it with `brain config ledger.{self.config.name}.creator ADDRESS`",
             )
         return address
 
@@ -104,7 +104,7 @@ class LedgerContext:
             raise InvalidInput(
                 f"writing to {self.config.name} needs the key of an account",
                 code="no_key",
-                hint=f"name its keystore: `brain config ledger {self.config.name} --keystore FILE`;"
+                hint=f"name its keystore: `brain config ledger.{self.config.name}.keystore FILE`;"
                 " `brain chain account new` makes one",
             )
         return self._account
@@ -132,7 +132,7 @@ class LedgerContext:
                 f"the ledger {self.config.name} has no contract",
                 code="bad_ledger",
                 hint=f"deploy one with `brain chain deploy`, or name its address with"
-                f" `brain config ledger {self.config.name} --contract ADDRESS`",
+                f" `brain config ledger.{self.config.name}.contract ADDRESS`",
             )
         return self.nodes.latest_view()
 

@@ -36,7 +36,7 @@ def chain_account_new_command(app: App, file: str, passphrase_file: str | None) 
     it, and no file is overwritten. Without its passphrase the account is lost, with all
     brains that it owns: keep copies of both, apart from each other and outside of brains.
     Prints the address, which needs coins of the chain before it can send. Then run
-    'brain config ledger NAME --keystore FILE'.
+    'brain config ledger.NAME.keystore FILE'.
     """
     from brain.chain.evm import account
     from brain.util.files import write_atomic

@@ -213,7 +213,7 @@ def _open_meter(app: App, max_tokens: int | None, max_cost: int | None) -> Calla
             raise InvalidInput(
                 "--max-cost needs to know what tokens cost",
                 code="no_price",
-                hint="set --price-in and --price-out of `brain config model`",
+                hint="set model.price-in and model.price-out with `brain config`",
             )
         if not opened:
             bounds = Bounds(max_tokens, max_cost)

@@ -80,8 +80,8 @@ def evolve_run_command(
 
     No request is made that may cost more than is left of --max-tokens, of --max-cost, or of
     evolution: budget: day: in manifest.yaml. What waits so stays in the queue, the step says why,
-    and the status is 0; it goes on with the next run or day. A cost needs the prices of 'brain
-    config model'.
+    and the status is 0; it goes on with the next run or day. A cost needs the settings
+    model.price-in and model.price-out.
     """
     if print_unit:
         _print_unit(app, print_unit)
@@ -94,7 +94,7 @@ def evolve_run_command(
         raise InvalidInput(
             "--max-cost needs to know what tokens cost",
             code="no_price",
-            hint="set --price-in and --price-out of `brain config model`",
+            hint="set model.price-in and model.price-out with `brain config`",
         )
     if model is None:
         app.print_note(NO_MODEL_NOTE)

@@ -12,6 +12,7 @@ from tests.cli.conftest import Call, validate
 from tests.cli.test_on_chain import done
 from tests.support.bound_accounts import PASSPHRASE, make_account, write_keystore
 from tests.support.secret_files import write_secret
+from tests.support.user_settings import configure
 
 NOWHERE = ("--chain-id", "31337", "--genesis", "0x" + "11" * 32, "--rpc", "http://127.0.0.1:1")
 
@@ -37,9 +38,7 @@ def test_a_new_account_opens_a_brain_on_a_chain(
     node.call("anvil_setBalance", made["account"], hex(10**18))
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", passphrase_file)
-    done(
-        cli, "config", "ledger", chain, "--keystore", made["keystore"], "--creator", made["account"]
-    )
+    configure(cli, f"ledger.{chain}", "--keystore", made["keystore"], "--creator", made["account"])
     assert done(cli, "chain", "open", "--ledger", chain)["sender"] == made["account"]
     path.unlink()  # as if it were on a drive that is not plugged in
     assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 1
@@ -90,7 +89,8 @@ def test_a_keystore_that_others_can_read_is_refused(agent, cli, tmp_path, monkey
     keystore, passphrase = write_keystore(tmp_path)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     keystore.chmod(mode)
-    configured = cli("config", "ledger", "far", *NOWHERE, "--keystore", str(keystore), "--json")
+    configure(cli, "ledger.far", *NOWHERE)
+    configured = cli("config", "ledger.far.keystore", str(keystore), "--json")
     assert (configured.status, configured.error["code"]) == (1, "key_readable")
     assert configured.error["hint"].endswith(f"chmod 600 {keystore}")
 
@@ -101,7 +101,7 @@ def test_a_keystore_that_others_can_read_by_now_signs_no_transaction(
     keystore, passphrase = write_keystore(tmp_path)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     where = ("--contract", "0x" + "5" * 40, "--since", "1", "--creator", make_account().address)
-    assert cli("config", "ledger", "far", *NOWHERE, *where, "--keystore", str(keystore)).status == 0
+    configure(cli, "ledger.far", *NOWHERE, *where, "--keystore", str(keystore))
     keystore.chmod(0o644)
     refused = cli("chain", "signer", "0x" + "1" * 40, "--ledger", "far", "--json")
     assert refused.error["code"] == "key_readable"

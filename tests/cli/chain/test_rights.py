@@ -4,6 +4,7 @@ from brain.chain.evm.create2 import CREATE2_PROXY
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import wallet_key
+from tests.support.user_settings import configure, settings_of
 
 
 def test_a_signer_is_told_what_a_signer_may_do(node, cli, chain, use):
@@ -31,16 +32,16 @@ def test_a_signer_on_another_machine_is_told_to_name_the_creator(
     done(cli, "chain", "open", *on)
     done(cli, "chain", "signer", node.accounts[1], *on)
     learn(cli, "shared", "one")
-    contract = done(cli, "config", "list")["ledgers"][0]["contract"]
+    contract = settings_of(cli, f"ledger.{chain}")["contract"]
     use(1)
-    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.json"))
-    done(cli, "config", "ledger", chain, "--rpc", node.url, "--contract", contract)
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.toml"))
+    configure(cli, f"ledger.{chain}", "--rpc", node.url, "--contract", contract)
     for call in (("commit",), ("signer", "--none"), ("supersede",)):
         refused = cli("chain", *call, *on, "--json")
         assert refused.status == 1 and refused.error["code"] == "not_open"
         assert node.accounts[1].lower() in refused.error["message"]
-        assert "--creator ADDRESS" in refused.error["hint"]
-    done(cli, "config", "ledger", chain, "--creator", node.accounts[0])
+        assert ".creator ADDRESS`" in refused.error["hint"]
+    configure(cli, f"ledger.{chain}", "--creator", node.accounts[0])
     assert done(cli, "chain", "commit", *on)["seq"] == 2
 
 
@@ -83,8 +84,8 @@ def test_opening_with_another_key_than_the_creators_is_refused_and_not_priced(
     node, cli, chain, use
 ):
     on = ("--ledger", chain)
-    shown = cli("config", "ledger", chain, "--creator", node.accounts[0])
-    assert f"brains are those that {node.accounts[0].lower()} opened" in shown.out
+    configure(cli, f"ledger.{chain}", "--creator", node.accounts[0])
+    assert settings_of(cli, f"ledger.{chain}")["creator"] == node.accounts[0].lower()
     use(1)
     for more in ((), ("--dry-run",)):
         refused = cli("chain", "open", *on, *more, "--json")
@@ -92,7 +93,7 @@ def test_opening_with_another_key_than_the_creators_is_refused_and_not_priced(
 
 
 def test_another_contract_at_the_address_is_told(node, cli, chain):
-    done(cli, "config", "ledger", chain, "--contract", CREATE2_PROXY)
+    configure(cli, f"ledger.{chain}", "--contract", CREATE2_PROXY)
     for call in (("status",), ("commit",), ("open",), ("signer", "--none"), ("accept",)):
         refused = cli("chain", *call, "--ledger", chain, "--json")
         assert refused.status == 1 and refused.error["code"] == "wrong_code", call

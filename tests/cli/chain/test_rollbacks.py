@@ -9,12 +9,13 @@ from brain import Brain
 from brain.repo.ledgers import final_head
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
+from tests.support.user_settings import configure, settings_of
 
 
 @pytest.fixture
 def fresh_machine(node, agent, cli, chain, tmp_path, monkeypatch):
     """Copy the brain to a machine of a name, which has no files about the chain."""
-    (settings,) = done(cli, "config", "list")["ledgers"]
+    settings = settings_of(cli, f"ledger.{chain}")
 
     def copy(name: str) -> Path:
         machine = tmp_path / name
@@ -24,7 +25,7 @@ def fresh_machine(node, agent, cli, chain, tmp_path, monkeypatch):
         monkeypatch.delenv("BRAIN_LEDGER_KEY", raising=False)
         monkeypatch.chdir(machine / "agent")
         known = ["--contract", settings["contract"], "--creator", node.accounts[0]]
-        done(cli, "config", "ledger", chain, "--rpc", node.url, "--finality", "1", *known)
+        configure(cli, f"ledger.{chain}", "--rpc", node.url, "--finality", "1", *known)
         return machine / "agent"
 
     return copy
@@ -78,7 +79,7 @@ def test_a_final_batch_has_the_level_of_a_final_commitment(nodes, level, node, c
     on = ("--ledger", chain)
     urls = (node.url, node.url.replace("127.0.0.1", "localhost"))[:nodes]
     named = [option for url in urls for option in ("--rpc", url)]
-    done(cli, "config", "ledger", chain, *named, "--quorum", str(nodes))
+    configure(cli, f"ledger.{chain}", *named, "--quorum", str(nodes))
     assert done(cli, "chain", "batch", ".", *on)["anchored"]["status"] == "included"
     assert done(cli, "chain", "status", *on)["trust_level"] == "L1"
     node.mine(2)

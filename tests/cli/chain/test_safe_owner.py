@@ -6,6 +6,7 @@ from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import wallet_key
 from tests.support.chain.safe_wallet import deploy_safe
+from tests.support.user_settings import configure, settings_of
 
 OWNERS = [wallet_key(f"owner {n} of a safe") for n in range(3)]
 
@@ -35,11 +36,11 @@ def test_a_safe_opens_commits_and_hands_over_a_brain(
     node, cli, chain, safe, execute, use, tmp_path, monkeypatch
 ):
     on = ("--ledger", chain)
-    done(cli, "config", "ledger", chain, "--account", safe.address)
+    configure(cli, f"ledger.{chain}", "--account", safe.address)
     opened = execute("open")
     made = done(cli, "chain", "record", opened, *on)
     assert (made["seq"], made["author"], made["transaction"]) == (1, safe.address, opened)
-    assert done(cli, "config", "list")["ledgers"][0]["creator"] == safe.address
+    assert settings_of(cli, f"ledger.{chain}")["creator"] == safe.address
 
     learn(cli, "shared", "one")
     committed = execute("commit")
@@ -88,7 +89,7 @@ def test_a_safe_takes_over_a_brain(node, cli, chain, safe, execute, use):
 
 def test_a_safe_anchors_the_log_of_a_machine(node, cli, chain, safe, execute, tmp_path):
     on, evidence = ("--ledger", chain), str(tmp_path / "evidence.json")
-    done(cli, "config", "ledger", chain, "--account", safe.address)
+    configure(cli, f"ledger.{chain}", "--account", safe.address)
     executed = execute("batch", ".")
     assert done(cli, "chain", "batch", ".", *on)["anchored"]["status"] == "included"
     refused = cli("chain", "record", executed, *on, "--json")

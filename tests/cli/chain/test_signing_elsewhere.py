@@ -12,6 +12,7 @@ from tests.cli.conftest import validate
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
 from tests.support import anvil_node
+from tests.support.user_settings import configure, settings_of
 
 Write = Callable[..., dict[str, Any]]
 """Runs a command with --unsigned, and returns the fields of the transaction."""
@@ -52,7 +53,7 @@ def test_a_brain_is_opened_and_committed_without_a_key_here(node, cli, offline, 
     opened = done(cli, "chain", "record", send("open"), *on)
     validate("chain-record", opened)
     assert (opened["seq"], opened["sender"]) == (1, account)
-    assert done(cli, "config", "list")["ledgers"][0]["creator"] == account
+    assert settings_of(cli, f"ledger.{offline}")["creator"] == account
     learn(cli, "shared", "one")
     made = done(cli, "chain", "record", send("commit"), *on)
     assert (made["seq"], made["snapshots"], made["sender"]) == (2, 1, account)
@@ -77,7 +78,7 @@ def test_printing_changes_neither_the_brain_nor_the_journal(
 
     def contents() -> dict[Path, bytes]:
         here = [path for path in Path().rglob("*") if path.is_file() and path.suffix != ".db-shm"]
-        return {path: path.read_bytes() for path in (*here, tmp_path / "settings.json")}
+        return {path: path.read_bytes() for path in (*here, tmp_path / "config.toml")}
 
     before, block, other = contents(), node.block_number(), node.accounts[1]
     for command in (["commit"], ["signer", other], ["transfer", other], ["transfer", "--withdraw"]):
@@ -124,7 +125,7 @@ def test_all_that_the_owner_does_can_be_signed_elsewhere(node, cli, offline, sen
 def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(agent, node, cli, offline, send):
     on = ("--ledger", offline)
     send("batch", ".")
-    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    configure(cli, f"ledger.{offline}", "--account", node.accounts[0])
     batch = done(cli, "chain", "batch", ".", *on)
     assert batch["anchored"]["status"] in ("included", "safe", "finalized")
     assert done(cli, "chain", "status", *on)["seq"] == 1
@@ -133,7 +134,7 @@ def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(agent, node, cli
 def test_a_contract_is_deployed_by_a_wallet_elsewhere(agent, cli, use, monkeypatch):
     on = ("--ledger", "fresh")
     with anvil_node.run_anvil() as node:  # without a contract, which the other tests share
-        done(cli, "config", "ledger", "fresh", "--rpc", node.url, "--account", node.accounts[0])
+        configure(cli, "ledger.fresh", "--rpc", node.url, "--account", node.accounts[0])
         use(0)
         unsigned = done(cli, "chain", "deploy", "--unsigned", *on)["unsigned"]
         assert unsigned["call"] is None
@@ -147,8 +148,8 @@ def test_a_contract_is_deployed_by_a_wallet_elsewhere(agent, cli, use, monkeypat
 
 def test_a_key_that_is_not_here_is_told_with_what_to_do(node, cli, offline):
     refused = cli("chain", "open", "--unsigned", "--ledger", offline, "--json")
-    assert refused.error["code"] == "no_sender" and "--account" in refused.error["hint"]
-    done(cli, "config", "ledger", offline, "--account", node.accounts[0])
+    assert refused.error["code"] == "no_sender" and ".account ADDRESS`" in refused.error["hint"]
+    configure(cli, f"ledger.{offline}", "--account", node.accounts[0])
     assert done(cli, "chain", "open", "--unsigned", "--ledger", offline)["file"] is None
     refused = cli("chain", "open", "--ledger", offline, "--json")
     assert refused.error["code"] == "no_key" and "--unsigned" in refused.error["hint"]
@@ -168,7 +169,7 @@ def test_a_local_log_and_a_price_need_no_file(agent, cli, offline):
 
 def test_a_brain_is_only_opened_by_the_creator_of_the_ledger(node, cli, offline, use):
     on = ("--ledger", offline)
-    done(cli, "config", "ledger", offline, "--creator", node.accounts[3])
+    configure(cli, f"ledger.{offline}", "--creator", node.accounts[3])
     use(0)
     refused = cli("chain", "open", *on, "--json")
     assert refused.error["code"] == "wrong_creator"

@@ -18,6 +18,7 @@ from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import encode_call, word_of
 from tests.support.process_death import dies_before_call
+from tests.support.user_settings import settings_of
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def registry_id(agent, cli, chain, node):
 @pytest.fixture
 def steal(node, cli, chain, registry_id):
     """Commit snapshots with the stolen key of the signer."""
-    contract = done(cli, "config", "list")["ledgers"][0]["contract"]
+    contract = settings_of(cli, f"ledger.{chain}")["contract"]
 
     def commit(*snapshots: bytes) -> None:
         head = bytes.fromhex(done(cli, "chain", "status", "--ledger", chain)["snapshot"])
@@ -177,11 +178,10 @@ def test_another_machine_with_a_copy_of_the_brain_sees_the_same(
     shutil.copytree(".", copy)
     steal(*ORPHANS)
     done(cli, "chain", "supersede", *on)
-    settings = json.loads((tmp_path / "settings.json").read_text())
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "other ledgers"))
-    (tmp_path / "other.json").write_text(json.dumps(settings))
-    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.json"))
+    shutil.copy(tmp_path / "config.toml", tmp_path / "other.toml")
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.toml"))
     verified = done(cli, "chain", "verify", *on, at=str(copy))
     assert verified["ok"] and [one["code"] for one in verified["findings"]] == ["disowned"]
     rows = done(cli, "chain", "status", *on, at=str(copy))["commitments"]
