@@ -292,9 +292,7 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
         if not selection.skills:
             text = level0.NO_MATCH if _read_lines(state) else level0.NO_SKILLS
             return Index(text, 0, 0, _count(options, text), *how)
-        rows = [
-            (one.address, one.slug, one.name, one.description, one.path) for one in selection.skills
-        ]
+        rows = [(one.address, one.slug, one.name, one.description) for one in selection.skills]
         return Index(*_fit(rows, options, is_ranked=True), *how)
     if budget is None:
         return Index(*_render_all(state, options))
@@ -342,42 +340,31 @@ def _render_all(state: BrainState, options: IndexOptions) -> IndexText:
     every = [one for one in every if not one.card.is_user_only]
     if not every:
         return IndexText(level0.NO_SKILLS, 0, 0, _count(options, level0.NO_SKILLS))
-    rows = [
-        (addresses[one.path], one.slug, one.card.name, one.card.description, one.path)
-        for one in every
-    ]
+    rows = [(addresses[one.path], one.slug, one.card.name, one.card.description) for one in every]
     return _fit(rows, options, byte_budget)
 
 
 def _fit(
-    rows: Sequence[tuple[str, str, str, str, str]],
+    rows: Sequence[tuple[str, str, str, str]],
     options: IndexOptions,
     byte_budget: int | None = None,
     is_ranked: bool = False,
 ) -> IndexText:
-    """Return the index of skills: address, slug, name, description and path of each.
+    """Return the index of skills: address, slug, name and description of each.
 
     `byte_budget` is None if all of them may fit.
     """
-    from ..skills import index_budget, skill_layout
-
     count, budget, limit = partial(_count, options), options.get("budget"), options.get("max_chars")
-    cards = [(at, level0.differing_name(slug, name), about) for at, slug, name, about, _ in rows]
-    folders = [skill_layout.category_from_path(row[4]) for row in rows]
-    groups = index_budget.group_folders(folders, [at for at, *_ in rows])
-    kinds = list(set(groups.values()))
-    shown = dict(zip(kinds, level0.format_names(kinds), strict=True))
-    skills = []
-    for rank, line in enumerate(level0.format_lines(cards)):
-        head, text = level0.split_line(line)
-        if limit is not None:
-            text = index_budget.shorten_text(text, limit, len) if limit else ""
-        category = shown[groups[folders[rank]]]
-        skills.append(index_budget.IndexCandidate(head, text, category, rank if is_ranked else 0))
+    cards = [(at, level0.differing_name(slug, name), about) for at, slug, name, about in rows]
+    lines = list(map(level0.split_line, level0.format_lines(cards)))
+    if not is_ranked:
+        lines.sort()
+    if limit is not None:
+        lines = [
+            (head, level0.shorten_text(text, limit, len) if limit else "") for head, text in lines
+        ]
     if byte_budget is None or budget is None:
-        whole = index_budget.format_all(skills, count)
+        whole = level0.format_all(lines, count)
         if budget is None or whole.tokens <= budget:
             return whole
-    if not is_ranked:
-        skills = index_budget.interleave_categories(skills)
-    return index_budget.fit_to_budget(skills, budget, count, byte_budget)
+    return level0.fit_to_budget(lines, budget, count, byte_budget)

@@ -4,17 +4,23 @@ A line is `▸ <address>: <description>`, or `▸ <address> (<name>): <descripti
 skill declares a name that is not its slug. The address opens the skill (`skill_address`).
 No part holds a newline, a hidden code point or a mark of the index; the address holds no
 ` (` and the name no `: `, so a line parses back to one address, name and description.
-Under a budget (`index_budget`), a line `▹ <category>: <address>, <address>` lists skills by
-address alone, and the last line gives the number of skills that are not shown.
+
+Under a budget, whole lines are shown if all fit; else the descriptions are cut, all to one size
+and no shorter than is useful; else a line `▹ <address>, <address>` lists skills by address alone,
+and what room is left describes the first ones; else the last skills are left out, and the last
+line gives their number. What a text says has no influence on that.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 from .. import limits
 from ..named_tuple import NamedTuple
+from ..util.text import lazy_pattern
 from .visible_text import ELLIPSIS, fold_all_to_lines, truncate
 
 SKILL_MARK = "▸"
@@ -41,15 +47,11 @@ class IndexText(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """A skill in the index. In a list of addresses, `description` is None.
-
-    `name` is "" if it is the slug, `category` is "" outside lists.
-    """
+    """A skill in the index; `name` is "" if it is the slug, `description` None in a list."""
 
     address: str
     name: str
     description: str | None
-    category: str = ""
 
 
 def format_line(address: str, name: str, description: str) -> str:
@@ -98,13 +100,9 @@ def split_line(line: str) -> tuple[str, str]:
     return head, description
 
 
-def format_name_list(category: str, addresses: Iterable[str]) -> str:
-    """Return the line that lists the skills of a category, "" for none, by their addresses.
-
-    The category is given in the form for lines.
-    """
-    head = f"{NAME_LIST_MARK} {category}: " if category else f"{NAME_LIST_MARK} "
-    return head + ", ".join(addresses)
+def format_name_list(addresses: Iterable[str]) -> str:
+    """Return the line that lists skills by their addresses."""
+    return f"{NAME_LIST_MARK} {', '.join(addresses)}"
 
 
 def format_omitted_count(count: int) -> str:
@@ -123,10 +121,7 @@ def parse_index(text: str) -> list[IndexEntry]:
             name = head[len(address) + len(_NAME_START) : -1]
             entries.append(IndexEntry(address, name, description if colon else None))
         elif mark == NAME_LIST_MARK:
-            category, colon, listed = rest.partition(": ")
-            addresses = (listed if colon else rest).split(", ")
-            shown = category if colon else ""
-            entries += [IndexEntry(address, "", None, shown) for address in addresses]
+            entries += [IndexEntry(address, "", None) for address in rest.split(", ")]
     return entries
 
 
@@ -164,3 +159,144 @@ def _format_descriptions(texts: list[str]) -> list[str]:
         else truncate(text.translate(_MARK_REPLACEMENTS), most)
         for text in fold_all_to_lines(texts)
     ]
+
+
+# Under a budget
+
+Line = tuple[str, str]
+"""A skill of the index: its head and its description, "" to list its address alone."""
+TextMeasure = Callable[[str], int]
+"""Returns the size of a text: `len` in characters, `utf8_size` in bytes."""
+
+_CLAUSE_END = lazy_pattern("[.,;:!?)](?= )|(?= [(–—-] )|[。、，；：！？]")
+_MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS = 16, 80
+"""Fewest and most characters of a first clause that may replace a description."""
+_FALLBACK_BYTES = 48
+"""Bytes of words that replace a description without such a clause."""
+_TRAILING_PUNCTUATION = " .,;:!?-–—([{\"'“‘"
+_LINE_BYTES, _LIST_BYTES, _SEPARATOR_BYTES = len("▸ : \n".encode()), len("▹ \n".encode()), 2
+
+
+def format_all(lines: Sequence[Line], count: TokenCounter) -> IndexText:
+    """Return the complete index."""
+    text = _join_lines(lines, 0)
+    return IndexText(text, len(lines), 0, count(text))
+
+
+def fit_to_budget(
+    lines: Sequence[Line], budget: int, count: TokenCounter, size: int | None = None
+) -> IndexText:
+    """Return the index in at most `budget` tokens.
+
+    `size` is a first guess in bytes, by default that of the complete index.
+    """
+    if size is None:
+        index = format_all(lines, count)
+        size = utf8_size(index.text)
+    else:
+        index = _fit_to_size(lines, size, count)
+    while index.tokens > budget and index.text:
+        size = min(size - 1, size * budget // index.tokens)
+        index = _fit_to_size(lines, size, count)
+    return index
+
+
+def _fit_to_size(lines: Sequence[Line], size: int, count: TokenCounter) -> IndexText:
+    total = len(lines)
+    shown = _choose_lines(lines, size + 1)  # the last line has no newline
+    if len(shown) < total:
+        shown = _choose_lines(lines, size - utf8_size(format_omitted_count(total)))
+    text = _join_lines(shown, total - len(shown))
+    if utf8_size(text) > size:  # not even the count of omitted skills fits
+        return IndexText("", 0, total, count(""))
+    return IndexText(text, len(shown), total - len(shown), count(text))
+
+
+def _choose_lines(lines: Sequence[Line], room: int) -> Sequence[Line]:
+    """Return what is shown of skills so that their lines fit into `room` bytes."""
+    heads = [utf8_size(head) + _LINE_BYTES for head, _ in lines]
+    wanted = [utf8_size(text) for _, text in lines]
+    if all(wanted):
+        left = room - sum(heads)
+        if sum(wanted) <= left:
+            return lines
+        if len(lines) <= left:  # else the words of a hundred thousand are not looked at
+            useful = [min_useful_size(text) for _, text in lines]
+            if sum(useful) <= left:
+                sizes = range(max(wanted))
+                most = sizes[
+                    bisect_left(sizes, True, key=lambda n: _cut_size(wanted, useful, n) > left) - 1
+                ]
+                return [
+                    (head, shorten_text(text, max(most, least)))
+                    for (head, text), least in zip(lines, useful, strict=True)
+                ]
+    names = [utf8_size(address_in_head(head)) + _SEPARATOR_BYTES for head, _ in lines]
+    listed = lines[: bisect_right(list(accumulate(names, initial=_LIST_BYTES)), room) - 1]
+    left = room - _LIST_BYTES - sum(names[: len(listed)])
+    described: list[Line] = []
+    for (head, text), whole, name in zip(listed, heads, names, strict=False):
+        short = shorten_text(text, min_useful_size(text))
+        left -= whole + utf8_size(short) - name
+        if not short or left < 0:
+            break
+        described.append((head, short))
+    return [*described, *((head, "") for head, _ in listed[len(described) :])]
+
+
+def _cut_size(wanted: Sequence[int], useful: Sequence[int], most: int) -> int:
+    return sum(min(all_, max(most, least)) for all_, least in zip(wanted, useful, strict=True))
+
+
+def _join_lines(lines: Sequence[Line], left_out: int) -> str:
+    out = [f"{SKILL_MARK} {head}: {text}" for head, text in lines if text]
+    if names := [address_in_head(head) for head, text in lines if not text]:
+        out.append(format_name_list(names))
+    if left_out:
+        out.append(format_omitted_count(left_out))
+    return "\n".join(out)
+
+
+def utf8_size(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def shorten_text(text: str, limit: int, measure: TextMeasure = utf8_size) -> str:
+    """Return `text` cut after a word, with an ellipsis, to a size of at most `limit`.
+
+    Only the ellipsis is left if the first word does not fit, "" if that does not fit either.
+    """
+    if measure(text) <= limit:
+        return text
+    available = limit - measure(ELLIPSIS)
+    if available < 0:
+        return ""
+    end = text.find(" ", available)
+    head = (text if end < 0 else text[:end]).rstrip(_TRAILING_PUNCTUATION)
+    while head and measure(head) > available:
+        head = head[: max(head.rfind(" "), 0)].rstrip(_TRAILING_PUNCTUATION)
+    if not text.isascii():
+        head = max(head, _cut_between_ideographs(text, available, measure), key=len)
+    return head + ELLIPSIS
+
+
+def min_useful_size(text: str) -> int:
+    """Return the fewest bytes of a description that are useful: its first clause, or some words."""
+    clause = _CLAUSE_END().search(text, _MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS)
+    enough = utf8_size(text[: clause.start()]) + utf8_size(ELLIPSIS) if clause else _FALLBACK_BYTES
+    return min(utf8_size(text), max(utf8_size(shorten_text(text, enough)), utf8_size(ELLIPSIS)))
+
+
+def _cut_between_ideographs(text: str, available: int, measure: TextMeasure) -> str:
+    """Return the longest prefix that ends next to an ideograph; their words have no spaces."""
+    end = len(text[:available])
+    while end and measure(text[:end]) > available:
+        end -= 1
+    while end and not (_is_ideograph(text[end - 1]) or _is_ideograph(text[end])):
+        end -= 1
+    return text[:end].rstrip(_TRAILING_PUNCTUATION)
+
+
+def _is_ideograph(character: str) -> bool:
+    return "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff"

@@ -8,9 +8,7 @@ from brain.errors import InvalidInput
 from brain.objects.tree import Difference
 from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.repo import head_index
-from brain.serve.tools import Toolbox
 from brain.skills import index_lines
-from brain.skills.index_lines import IndexEntry
 from brain.skills.skill_metadata import SkillMetadata
 from brain.trust import ed25519
 from brain.trust.signature_format import format_key
@@ -77,17 +75,6 @@ def test_a_limit_below_zero_is_refused(brain, options):
             ask("@", **options)
 
 
-def test_names_stand_by_their_folders_where_there_is_no_room_for_more(brain):
-    for path in ("tools/archive/SKILL.md", "tools/blend.md", "c/SKILL.md", "deep/er/d/SKILL.md"):
-        write_file(
-            brain, f"skills/{path}", skill_text(path.removesuffix("/SKILL.md").split("/")[-1])
-        )
-    brain.snapshot()
-    text = brain.prompt.build_index(max_chars=0).index
-    assert text == "▹ c, d\n▹ tools: archive, blend"
-    assert index_lines.parse_index(text)[2] == IndexEntry("archive", "", None, "tools")
-
-
 @pytest.mark.parametrize("each", [1, 2, 4, 5])
 @pytest.mark.parametrize(
     "layout", ["plugins/tool-{}/skills/{}", "packs/tool-{}-of-a-long-name/{}", "{1}"]
@@ -101,13 +88,6 @@ def test_all_names_are_shown_wherever_skills_lie(brain, layout, each):
     made = brain.prompt.build_index(budget=1000)
     shown = index_lines.parse_index(made.index)
     assert (len(shown), made.skills, made.left_out) == (100, 100, 0)
-    category = next((one.category for one in shown if one.category), "")
-    if each == 1 and category:
-        assert category == layout.partition("/")[0]
-    listed = Toolbox(brain).call("skills_list", {"category": category}).data["skills"]
-    assert {one.address for one in shown if one.category == category} <= {
-        one["address"] for one in listed
-    }
 
 
 def test_a_budget_is_filled_from_each_category_by_path(brain):

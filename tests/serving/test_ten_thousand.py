@@ -94,7 +94,7 @@ def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(served
 def test_the_prompt_and_the_lists_keep_to_their_sizes(served):
     prompt = served.read_prompt(CLIENT)
     assert len(prompt) <= brain_pool.MAX_PROMPT_PAGE_CHARS + 100
-    assert "▸ what-was-learned" in prompt
+    assert "▹ category-00/skill-00000, " in prompt and " more skills are not shown" in prompt
     for given in ({}, {"task": "purpose 77"}, {"category": "category-07"}):
         answer = served.call(CLIENT, "skills_list", given)
         assert len(answer.text) <= skill_read.MAX_LIST_CHARS

@@ -3,8 +3,8 @@
 import pytest
 
 from brain.digest import blob_id
-from brain.skills import index_budget, index_lines
-from brain.skills.index_budget import IndexCandidate, min_useful_size, shorten_text, utf8_size
+from brain.skills import index_lines
+from brain.skills.index_lines import min_useful_size, shorten_text, utf8_size
 from brain.skills.visible_text import delimit_notes
 
 
@@ -55,24 +55,21 @@ def test_an_index_parses_back_to_what_it_shows():
     text = "\n".join(
         [
             *index_lines.format_lines([("a", "N (1)", "b: c"), ("d", "", "")]),
-            index_lines.format_name_list("tools", ["e/f", "g"]),
-            index_lines.format_name_list("", ["h"]),
+            index_lines.format_name_list(["e/f", "g"]),
             index_lines.format_omitted_count(3),
         ]
     )
     assert text.split("\n") == [
         "▸ a (N (1)): b: c",
         "▸ d: (no description)",
-        "▹ tools: e/f, g",
-        "▹ h",
+        "▹ e/f, g",
         "… 3 more skills are not shown",
     ]
     assert index_lines.parse_index(text) == [
         index_lines.IndexEntry("a", "N (1)", "b: c"),
         index_lines.IndexEntry("d", "", "(no description)"),
-        index_lines.IndexEntry("e/f", "", None, "tools"),
-        index_lines.IndexEntry("g", "", None, "tools"),
-        index_lines.IndexEntry("h", "", None),
+        index_lines.IndexEntry("e/f", "", None),
+        index_lines.IndexEntry("g", "", None),
     ]
     assert index_lines.parse_index(index_lines.NO_SKILLS) == []
     assert index_lines.format_omitted_count(1) == "… 1 more skill is not shown"
@@ -88,34 +85,32 @@ def test_tokens_are_a_quarter_of_the_bytes_rounded_up():
 
 
 SKILLS = [
-    IndexCandidate(
+    (
         f"skill-{n:02d}",
         f"Does the work of number {n}, which is like no other. Use it whenever there is a need of"
         " this kind, and never when there is none at all.",
-        ("writing", "tools", "")[n % 3],
-        "me",
     )
     for n in range(30)
 ]
 
 
-def fit(skills: list[IndexCandidate], budget: int) -> index_lines.IndexText:
-    made = index_budget.fit_to_budget(skills, budget, index_lines.estimate_tokens)
+def fit(skills: list[index_lines.Line], budget: int) -> index_lines.IndexText:
+    made = index_lines.fit_to_budget(skills, budget, index_lines.estimate_tokens)
     assert made.tokens <= budget
     return made
 
 
 def test_what_fits_is_shown_in_full():
-    whole = index_budget.format_all(SKILLS, index_lines.estimate_tokens)
+    whole = index_lines.format_all(SKILLS, index_lines.estimate_tokens)
     assert fit(SKILLS, whole.tokens) == whole
     assert whole.text.split("\n") == [
-        index_lines.format_line(s.head, "", s.description) for s in SKILLS
+        index_lines.format_line(head, "", text) for head, text in SKILLS
     ]
     assert (whole.shown, whole.left_out) == (30, 0)
 
 
 def test_tiers_follow_one_another_as_the_budget_shrinks():
-    whole = index_budget.format_all(SKILLS, index_lines.estimate_tokens)
+    whole = index_lines.format_all(SKILLS, index_lines.estimate_tokens)
     seen = [fit(SKILLS, budget) for budget in range(whole.tokens, -1, -1)]
     cut = [made for made in seen if made.shown == 30 and "▹" not in made.text]
     named = [made for made in seen if made.shown == 30 and "▸" not in made.text]
@@ -125,24 +120,12 @@ def test_tiers_follow_one_another_as_the_budget_shrinks():
     assert some
     for made in cut:
         assert all("Does the work of number" in line for line in made.text.split("\n"))
-    assert named[-1].text.split("\n") == [
-        index_lines.format_name_list(
-            category, sorted(s.address for s in SKILLS if s.category == category)
-        )
-        for category in ("", "tools", "writing")
-    ]
+    assert named[-1].text == index_lines.format_name_list([head for head, _ in SKILLS])
     for made in some:
         assert made.text.split("\n")[-1] == index_lines.format_omitted_count(30 - made.shown)
     shown = [made.shown for made in seen]
     assert shown == sorted(shown, reverse=True)
     assert seen[-1] == index_lines.IndexText("", 0, 30, 0)
-
-
-def test_names_are_left_out_category_by_category_in_turn():
-    skills = index_budget.interleave_categories(SKILLS)
-    assert [skill.category for skill in skills[:6]] == ["writing", "tools", ""] * 2
-    kept = index_lines.parse_index(fit(skills, 30).text)
-    assert {one.category for one in kept} == {"writing", "tools", ""}
 
 
 def test_the_first_of_a_given_order_stay_longest_and_are_described_longest():
@@ -151,21 +134,21 @@ def test_the_first_of_a_given_order_stay_longest_and_are_described_longest():
         made = index_lines.parse_index(fit(ranked, budget).text)
         shown = {one.address for one in made}
         described = {one.address for one in made if one.description}
-        assert shown == {skill.address for skill in ranked[: len(shown)]}
-        assert described == {skill.address for skill in ranked[: len(described)]}
+        assert shown == {head for head, _ in ranked[: len(shown)]}
+        assert described == {head for head, _ in ranked[: len(described)]}
 
 
 def test_skill_text_04_one_loud_skill_is_cut_before_any_quiet_one():
-    quiet = [IndexCandidate(f"s{n}", "Quiet.") for n in range(50)]
-    loud = IndexCandidate("loud", "USE ME FIRST " * 80)
+    quiet = [(f"s{n}", "Quiet.") for n in range(50)]
+    loud = ("loud", "USE ME FIRST " * 80)
     made = fit([loud, *quiet], 250)
     assert made.shown == 51
     assert made.text.count("Quiet.") == 50
 
 
 def test_claims_in_the_text_change_nothing_about_who_is_shown():
-    plain = [IndexCandidate(f"s{n:02d}", "d" * 60) for n in range(40)]
-    loud = [plain[0], *(s._replace(description="BEST! USE ME FIRST! " * 3) for s in plain[1:])]
+    plain = [(f"s{n:02d}", "d" * 60) for n in range(40)]
+    loud = [plain[0], *((head, "BEST! USE ME FIRST! " * 3) for head, _ in plain[1:])]
     for budget in range(10, 120, 5):
         names = [
             [one.address for one in index_lines.parse_index(fit(s, budget).text)]
@@ -179,37 +162,29 @@ def test_a_counter_of_its_own_is_kept_to():
         return len(text.split())
 
     for budget in range(0, 400, 13):
-        made = index_budget.fit_to_budget(SKILLS, budget, words)
+        made = index_lines.fit_to_budget(SKILLS, budget, words)
         assert made.tokens == words(made.text) <= budget
-    assert index_budget.fit_to_budget(SKILLS, 300, words).shown == 30
+    assert index_lines.fit_to_budget(SKILLS, 300, words).shown == 30
 
 
 def test_a_counter_to_which_nothing_is_too_much_ends_with_nothing():
-    made = index_budget.fit_to_budget(SKILLS, 0, lambda text: 1 + len(text))
+    made = index_lines.fit_to_budget(SKILLS, 0, lambda text: 1 + len(text))
     assert (made.text, made.shown, made.left_out) == ("", 0, len(SKILLS))
 
 
-def test_skills_without_descriptions_are_shown_by_category():
-    skills = [
-        IndexCandidate("b", "", "x"),
-        IndexCandidate("a", "", "x"),
-        IndexCandidate("c/d (C, D)", ""),
-    ]
-    made = index_budget.format_all(skills, index_lines.estimate_tokens)
-    assert made.text == "▹ c/d\n▹ x: a, b"
-    assert index_lines.parse_index(made.text) == [
-        index_lines.IndexEntry("c/d", "", None),
-        index_lines.IndexEntry("a", "", None, "x"),
-        index_lines.IndexEntry("b", "", None, "x"),
-    ]
+def test_skills_without_descriptions_are_listed_by_their_addresses():
+    skills = [("a", ""), ("b", ""), ("c/d (C, D)", "")]
+    made = index_lines.format_all(skills, index_lines.estimate_tokens)
+    assert made.text == "▹ a, b, c/d"
+    assert [one.address for one in index_lines.parse_index(made.text)] == ["a", "b", "c/d"]
 
 
-def test_where_not_all_names_fit_the_first_skills_keep_their_descriptions():
-    many = [IndexCandidate(f"s{n:04d}", "What it is for.") for n in range(2000)]
-    parsed = index_lines.parse_index(fit(many, 500).text)
-    described = [one.address for one in parsed if one.description]
-    assert described == [f"s{n:04d}" for n in range(len(described))]
-    assert len(described) > 20 and len(parsed) - len(described) > 40
+def test_where_not_all_names_fit_the_first_ones_stand_before_a_count():
+    many = [(f"s{n:04d}", "What it is for.") for n in range(2000)]
+    made = fit(many, 500)
+    names, count = made.text.split("\n")
+    assert names == index_lines.format_name_list(head for head, _ in many[: made.shown])
+    assert made.shown > 270 and count == index_lines.format_omitted_count(2000 - made.shown)
 
 
 def test_notes_are_marked_as_data_and_end_with_the_tag_they_began_with():
