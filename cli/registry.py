@@ -113,14 +113,11 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     "key": {
         "Own keys": {
             "new": ("key", "Create a key."),
-            "list": ("key", "List your keys."),
+            "list": ("key", "List your keys, and those that may sign this brain."),
         },
         "Trust": {
-            "trust": ("key", "Let a key sign the snapshots of this brain."),
-            "retire": ("key", "End the rights of a key; its signatures stay valid."),
+            "trust": ("key", "Let a key sign this brain, or set how many keys must."),
             "revoke": ("key", "Revoke a key; its signatures become invalid."),
-            "threshold": ("key", "Set how many keys must sign each snapshot."),
-            "trusted": ("key", "List the keys that may sign the next snapshot."),
             "roots": ("key", "Show or change the root keys pinned for this brain."),
             "repair": ("key", "Restore the last valid trust file."),
         },

@@ -46,6 +46,12 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "list": ("brain config",),
         "remove": ("brain config --unset ledger.NAME",),
     },
+    "key": {
+        "bind": ("brain verify --ledger",),
+        "retire": ("revoke --keep-signatures",),
+        "threshold": ("trust --threshold",),
+        "trusted": ("list",),
+    },
     "memory": {"delete": ("remove",), "rm": ("remove",), "user": ("show user",)},
     "skill": {
         "history": ("brain log SKILL",),
@@ -62,7 +68,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
 
 CAREFUL_COMMANDS = frozenset(
     "accept batch commit delete deploy gc open redact redo reject remove repair restore"
-    " retire revert revoke signer supersede threshold transfer undo"
+    " retire revert revoke signer supersede transfer undo"
     " unpin".split()
 )
 """Commands that destroy, overwrite, decide or pay: no other word is taken for one of them."""

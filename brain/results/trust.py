@@ -94,11 +94,15 @@ class TrustedKey(NamedTuple):
 
 
 class Trusted(NamedTuple):
-    """The keys that may sign the next snapshot; 0 and no keys without a trust file."""
+    """The keys that may sign the next snapshot; 0 and no keys without a trust file.
+
+    `former` are those that earlier trust files had.
+    """
 
     snapshot: str
     threshold: int
     keys: list[TrustedKey]
+    former: list[TrustedKey]
 
 
 class TrustChanged(NamedTuple):

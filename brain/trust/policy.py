@@ -157,7 +157,7 @@ def policy_edit_error(problem: str) -> InvalidInput:
     return InvalidInput(
         f"{POLICY_PATH} cannot be changed like that: {problem}",
         code="bad_trust",
-        hint="`brain key trusted` lists its keys, `brain key trust` adds one",
+        hint="`brain key list` lists its keys, `brain key trust` adds one",
     )
 
 

@@ -31,54 +31,50 @@ def render_policy(policy: Policy) -> bytes:
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def create_policy(name: str, key: bytes) -> bytes:
-    """Return a trust file of one key."""
-    return render_policy(Policy(1, (PolicyKey(check_key_name(name, policy_edit_error), key),)))
+def add_trusted_key(content: bytes, name: str, key: bytes, threshold: int = 0) -> bytes:
+    """Add a key that may sign from now on; b"" is a file without keys.
 
-
-def add_trusted_key(content: bytes, name: str, key: bytes) -> bytes:
-    """Add a key that may sign from now on.
-
-    Raises `InvalidInput` (`bad_trust`) for a broken file, a name or a key that is in it.
+    `threshold` is how many keys have to sign, 0 for as many as before. Raises `InvalidInput`
+    (`bad_trust`) for a broken file, a name or a key that is in it.
     """
-    policy = parse_policy(content)
-    return render_policy(
-        policy._replace(
-            keys=(*policy.keys, PolicyKey(check_key_name(name, policy_edit_error), key))
-        )
-    )
+    policy = parse_policy(content) if content else Policy(1, ())
+    row = PolicyKey(check_key_name(name, policy_edit_error), key)
+    return render_policy(Policy(threshold or policy.threshold, (*policy.keys, row)))
 
 
-def expire_trusted_key(content: bytes, key: bytes, until: bytes) -> bytes:
-    """End the rights of a key with the snapshot `until`; what it signed before stays good.
+def remove_trusted_key(content: bytes, key: bytes) -> bytes:
+    """Remove a key, which may sign no more; what it signed before stays good.
 
-    Raises `InvalidInput` (`bad_trust`) if the key is not in the file or has ended, or if
+    Raises `InvalidInput` (`bad_trust`) if the key is not in the file or is revoked in it, or if
     too few keys would be left.
     """
     policy = parse_policy(content)
     old = _find_key(policy, key)
-    if old.end:
-        raise policy_edit_error(f"{old.name} has been ended already")
-    return _replace_key(policy, old, old._replace(end=until))
+    if old.revoked:
+        raise policy_edit_error(f"{old.name} has been revoked already")
+    return render_policy(policy._replace(keys=tuple(row for row in policy.keys if row != old)))
 
 
-def revoke_trusted_key(content: bytes, key: bytes, reason: str, since: bytes = b"") -> bytes:
+def revoke_trusted_key(
+    content: bytes, key: bytes, reason: str, since: bytes = b"", former: PolicyKey | None = None
+) -> bytes:
     """Revoke a key: from the snapshot `since` on, or ever, nothing that it signed counts.
 
     A key that is revoked already may be revoked since another snapshot: both count from
-    then on. Raises `InvalidInput` (`bad_trust`) as `expire_trusted_key`.
+    then on. One that was removed comes back as its `former` row, revoked. Raises `InvalidInput`
+    (`bad_trust`) as `remove_trusted_key`.
     """
     policy = parse_policy(content)
+    if former and all(row.key != key for row in policy.keys):
+        taken = any(row.name == former.name for row in policy.keys)
+        row = former._replace(name=key.hex() if taken else former.name)
+        policy = policy._replace(keys=(*policy.keys, row))
     old = _find_key(policy, key)
     if old.revoked and old.revoked.since in (b"", since):
         raise policy_edit_error(f"{old.name} has been revoked already")
-    return _replace_key(
-        policy,
-        old,
-        old._replace(
-            revoked=KeyRevocation(since, check_revocation_reason(reason, policy_edit_error))
-        ),
-    )
+    revoked = KeyRevocation(since, check_revocation_reason(reason, policy_edit_error))
+    rows = (row._replace(revoked=revoked) if row is old else row for row in policy.keys)
+    return render_policy(policy._replace(keys=tuple(rows)))
 
 
 def set_policy_threshold(content: bytes, threshold: int) -> bytes:
@@ -96,12 +92,6 @@ def _find_key(policy: Policy, key: bytes) -> PolicyKey:
         if known.key == key:
             return known
     raise policy_edit_error(f"{format_key(key)} is not in it")
-
-
-def _replace_key(policy: Policy, old: PolicyKey, new: PolicyKey) -> bytes:
-    return render_policy(
-        policy._replace(keys=tuple(new if key is old else key for key in policy.keys))
-    )
 
 
 def _key_to_json(key: PolicyKey) -> dict[str, Any]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brain.errors import NoBrain
+
 from ..command import (
-    BASIC_EXITS,
     READ_EXITS,
     WRITE_EXITS,
     argument,
@@ -17,12 +23,16 @@ from ..context import App
 from ..error_report import CONFLICT
 from ..options import revision_argument, signing_options
 from ..output import emit
-from ..params import CountType, NonEmptyType, TextType
+from ..params import CountType, TextType
 from ..render.human_format import align_columns, local_time
 from ..settings import user_keys, user_roots
 from ..settings.config_file import default_signing_key
 from ..terminal import escape
 from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
+
+if TYPE_CHECKING:
+    from brain import Brain
+    from brain.results import TrustChanged, Trusted
 
 
 @brain_command(
@@ -61,19 +71,20 @@ def key_new_command(
     app.print_note(f"Key {made.name} is in {escape(path)}")
 
 
-@brain_command("list", examples=("brain key list", "brain key list --json"), exits=BASIC_EXITS)
-def key_list_command(app: App) -> None:
-    """List your keys.
+@brain_command("list", examples=("brain key list", "brain key list @~3", "brain key list --json"))
+@revision_argument
+def key_list_command(app: App, rev: str | None) -> None:
+    """List your keys, and those that may sign this brain.
 
-    'brain key trusted' lists the keys that may sign a brain.
+    Reads the trust file of the snapshot REV, by default the head. Outside of a brain your
+    keys are listed alone.
     """
     from brain.trust import keyfile
     from brain.trust.signature_format import format_key
     from brain.util.utc_time import utc_time
 
-    own = keyfile.list_keys(user_keys.keys_folder())
     signing = default_signing_key()
-    rows = [
+    own = [
         {
             "name": key.name,
             "key": format_key(key.key),
@@ -81,25 +92,36 @@ def key_list_command(app: App) -> None:
             "time": utc_time(key.created),
             "signs": signing in (key.name, format_key(key.key)),
         }
-        for key in own
+        for key in keyfile.list_keys(user_keys.keys_folder())
     ]
-    lines = align_columns(
+    try:
+        trusted = app.brain.trust.show(rev or "@")
+    except NoBrain:
+        if rev is not None or app.directory is not None:
+            raise
+        trusted = None
+    emit(app, {"keys": own, "trusted": trusted}, _key_lines(own, trusted))
+
+
+def _key_lines(own: list[dict[str, Any]], trusted: Trusted | None) -> Iterator[str]:
+    words = {"encrypted": "with passphrase", "signs": "signs new snapshots"}
+    yield from align_columns(
         (
-            key.name,
-            format_key(key.key),
-            local_time(utc_time(key.created)),
-            ", ".join(
-                text
-                for text, holds in (
-                    ("with passphrase", key.encrypted),
-                    ("signs new snapshots", key.name == signing),
-                )
-                if holds
-            ),
+            *(key["name"], key["key"], local_time(key["time"])),
+            ", ".join(text for name, text in words.items() if key[name]),
         )
         for key in own
     )
-    emit(app, {"keys": rows}, lines)
+    if trusted is None:
+        return
+    if own:
+        yield ""
+    if not trusted.keys:
+        yield "No trust file: snapshots of this brain need no signature"
+        return
+    yield from rights_lines(trusted.threshold, trusted.keys)
+    for key in trusted.former:
+        yield f"Before: {key.key}  {escape(key.name)}"
 
 
 @brain_command(
@@ -108,26 +130,52 @@ def key_list_command(app: App) -> None:
         "brain key trust default --as auditor",
         "brain key trust ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
         " --as ada",
+        "brain key trust --threshold 2",
     ),
     exits=WRITE_EXITS,
 )
-@argument("key", type=TextType("bad_key"))
+@argument("key", metavar="[KEY]", required=False, type=TextType("bad_key"))
+@option("--as", "name", metavar="NAME", help="The name of the key in the trust file.")
 @option(
-    "--as", "name", required=True, metavar="NAME", help="The name of the key in the trust file."
+    "--threshold",
+    type=CountType(),
+    metavar="N",
+    help="How many keys must sign each snapshot, from the next one on.",
 )
 @signing_options
 def key_trust_command(
-    app: App, key: str, name: str, own: str | None, passphrase_file: str | None
+    app: App,
+    key: str | None,
+    name: str | None,
+    threshold: int | None,
+    own: str | None,
+    passphrase_file: str | None,
 ) -> None:
-    """Let a key sign the snapshots of this brain.
+    """Let a key sign this brain, or set how many keys must.
 
     KEY is 'ed25519:' and 64 hex digits, or the name of one of your keys. The first key
-    creates trust.json; from then on every snapshot needs signatures of trusted keys. The
-    change is recorded as a snapshot that your key signs. The key that signs the first
-    one is pinned as root key, if none is pinned yet: see 'brain key roots'.
+    creates trust.json; from then on every snapshot needs signatures of trusted keys; 'brain
+    sign' adds one. The change is recorded as a snapshot that your key signs. The key that signs
+    the first one is pinned as root key, if none is pinned yet: see 'brain key roots'.
     """
+    if (key is None) != (name is None):
+        raise click.UsageError("KEY and --as require each other.")
+    if key is None and threshold is None:
+        raise click.UsageError("Give KEY and --as, or --threshold.")
+    if threshold == 0:
+        raise click.UsageError("--threshold must be 1 or more.")
+    if key is None:
+        change_trust(
+            app, own, passphrase_file, lambda brain: brain.trust.set_threshold(threshold or 0)
+        )
+        return
     public = user_keys.resolve_public_key(key)
-    result = change_trust(app, own, passphrase_file, lambda brain: brain.trust.add(public, name))
+    result = change_trust(
+        app,
+        own,
+        passphrase_file,
+        lambda brain: brain.trust.add(public, name or "", threshold or 0),
+    )
     if result.signature and len(result.keys) == 1:
         pin_and_report_roots(
             app, app.brain, [one.key for one in app.brain.signatures.list(result.snapshot)]
@@ -135,89 +183,49 @@ def key_trust_command(
 
 
 @brain_command(
-    "retire",
-    examples=("brain key retire old --key new", "brain key retire old --until @~2 --key new"),
-    exits=WRITE_EXITS,
-)
-@argument("key", type=TextType("bad_key"))
-@option(
-    "--until",
-    type=NonEmptyType(),
-    metavar="REV",
-    help="The last snapshot that the key may sign.  [default: @]",
-)
-@signing_options
-def key_retire_command(
-    app: App, key: str, until: str | None, own: str | None, passphrase_file: str | None
-) -> None:
-    """End the rights of a key; its signatures stay valid.
-
-    To replace a key, trust the new one first. KEY is as for 'brain key trust'.
-    """
-    public = user_keys.resolve_public_key(key)
-    change_trust(app, own, passphrase_file, lambda brain: brain.trust.retire(public, until or "@"))
-
-
-@brain_command(
     "revoke",
     examples=(
         'brain key revoke laptop --reason "lost on a train" --key default',
         'brain key revoke laptop --reason "stolen" --since @~3 --key default',
+        "brain key revoke old --keep-signatures --key new",
     ),
     exits=WRITE_EXITS,
 )
 @argument("key", type=TextType("bad_key"))
-@option("--reason", required=True, metavar="TEXT", help="The reason, for people.")
+@option("--reason", metavar="TEXT", help="The reason, for people.")
 @option(
     "--since", metavar="REV", help="The first snapshot whose signature is invalid (default: all)."
 )
+@flag("--keep-signatures", help="What it signed before stays valid; it signs no more.")
 @signing_options
 def key_revoke_command(
     app: App,
     key: str,
-    reason: str,
+    reason: str | None,
     since: str | None,
+    keep_signatures: bool,
     own: str | None,
     passphrase_file: str | None,
 ) -> None:
     """Revoke a key; its signatures become invalid.
 
     Verification then fails for snapshots that the key signed since REV, until enough
-    other trusted keys sign them. KEY is as for 'brain key trust'.
+    other trusted keys sign them. To replace a key, trust the new one and revoke the old one
+    with --keep-signatures, which removes it from the trust file. KEY is as for 'brain key
+    trust'.
     """
+    if keep_signatures and (reason or since):
+        raise click.UsageError("--keep-signatures takes neither --reason nor --since.")
+    if not keep_signatures and not reason:
+        raise click.UsageError("Give the --reason, or --keep-signatures.")
     public = user_keys.resolve_public_key(key)
-    change_trust(
-        app, own, passphrase_file, lambda brain: brain.trust.revoke(public, reason, since or "")
-    )
 
+    def revoke(brain: Brain) -> TrustChanged:
+        if keep_signatures:
+            return brain.trust.retire(public)
+        return brain.trust.revoke(public, reason or "", since or "")
 
-@brain_command("threshold", examples=("brain key threshold 2",), exits=WRITE_EXITS)
-@argument("number", metavar="N", type=CountType())
-@signing_options
-def key_threshold_command(
-    app: App, number: int, own: str | None, passphrase_file: str | None
-) -> None:
-    """Set how many keys must sign each snapshot.
-
-    Applies from the next snapshot on; 'brain sign' adds a signature.
-    """
-    change_trust(app, own, passphrase_file, lambda brain: brain.trust.set_threshold(number))
-
-
-@brain_command("trusted", examples=("brain key trusted", "brain key trusted @~3 --json"))
-@revision_argument
-def key_trusted_command(app: App, rev: str | None) -> None:
-    """List the keys that may sign the next snapshot.
-
-    Reads the trust file of the snapshot REV, by default the head.
-    """
-    found = app.brain.trust.show(rev or "@")
-    lines = (
-        rights_lines(found.threshold, found.keys)
-        if found.keys
-        else ["No trust file: snapshots need no signature"]
-    )
-    emit(app, found, lines)
+    change_trust(app, own, passphrase_file, revoke)
 
 
 @brain_command(

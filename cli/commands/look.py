@@ -158,12 +158,14 @@ def _signer_names(brain: Brain) -> SignerNames:
     @cache
     def trusted_names() -> dict[str, str]:  # asked for at the first signature
         try:
-            keys = brain.trust.show().keys
+            trusted = brain.trust.show()
         except BrainError:  # a trust file that `verify` reports
             return {}
-        marks = {one.key: " [retired]" if one.until else "" for one in keys}
-        marks |= {one.key: " [revoked]" for one in keys if one.revoked}
-        return {one.key: f"{one.name}{marks[one.key]}" for one in keys}
+        names = {one.key: f"{one.name} [retired]" for one in trusted.former}
+        for one in trusted.keys:
+            mark = " [revoked]" if one.revoked else " [retired]" if one.until else ""
+            names[one.key] = f"{one.name}{mark}"
+        return names
 
     return lambda key: escape(trusted_names().get(key) or f"{key[:_SHORT_KEY_CHARS]}…")
 

@@ -46,8 +46,8 @@ def resolve_public_key(text: str) -> str:
         raise type(error)(
             error.message,
             code=error.code,
-            hint="name one of your keys (`brain key list`), or write `ed25519:…`"
-            " (`brain key trusted` lists the keys of this brain)",
+            hint="name one of your keys, or write `ed25519:…`"
+            " (`brain key list` lists those of this brain, too)",
         ) from error
 
 

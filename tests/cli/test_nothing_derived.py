@@ -24,7 +24,6 @@ status
 key new
 key list
 key trust default --as Ada
-key trusted
 skill upsert oracle-manipulation -d Better
 skill upsert reentrancy -d Better
 skill upsert extra -d More

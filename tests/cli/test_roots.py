@@ -185,7 +185,7 @@ def test_a_broken_trust_file_is_repaired(strange, agent, cli):
     cli("snapshot")
     told = cli("verify")
     assert told.status == 3 and "key repair" in told.err
-    assert "key repair" in cli("key", "threshold", "1", "--key", "ada").err
+    assert "key repair" in cli("key", "trust", "--threshold", "1", "--key", "ada").err
     told = cli("key", "repair", "--key", "ada")
     assert told.status == 0 and "signed" in told.out
     cli("sign", "--all", "--key", "ada")

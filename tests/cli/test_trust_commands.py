@@ -108,7 +108,7 @@ def test_a_failed_verification_says_exactly_what_to_run(agent, cli, monkeypatch)
     ada, bob, carl = new(cli, "ada", "bob", "carl")
     for key, name in ((ada, "Ada"), (bob, "Bob"), (carl, "Carl")):
         cli("key", "trust", key, "--as", name, "--key", "ada")
-    cli("key", "retire", "carl", "--key", "ada")
+    cli("key", "revoke", "carl", "--keep-signatures", "--key", "ada")
     learn(cli)
     learn(cli)
     told = cli("-C", str(agent), "verify")
@@ -117,7 +117,7 @@ def test_a_failed_verification_says_exactly_what_to_run(agent, cli, monkeypatch)
     assert "nothing was changed; do not trust it, or" in told.err
     assert cli(*call.split()[1:], "--key", "ada").status == 0
     assert codes(cli) == set()
-    cli("key", "threshold", "2", "--key", "ada")
+    cli("key", "trust", "--threshold", "2", "--key", "ada")
     learn(cli)
     hint = cli("verify").err
     assert "run `brain sign --all --key ada`, and ask one more of Ada, Bob to do so" in hint
@@ -144,7 +144,7 @@ def test_a_fork_without_a_key_says_who_has_to_sign_it(trusting, monkeypatch):
     assert trusting(*child, "verify").status == 3
     assert trusting(*child, *call.partition("child' ")[2].split()).status == 0
     assert trusting(*child, "verify").status == 0
-    trusting("key", "threshold", "2", "--key", "ada")
+    trusting("key", "trust", "--threshold", "2", "--key", "ada")
     trusting("sign", "--key", "bob")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     assert "sign --key bob`\n" in trusting("fork", "../second").err
@@ -183,15 +183,69 @@ def test_a_revoked_key_fails_from_the_snapshot_on_that_is_named(trusting):
 
 
 def test_a_retired_key_fails_afterwards(trusting):
-    assert "until" in trusting("key", "retire", "bob", "--key", "bob").out
-    assert codes(trusting) == set()
     learn(trusting)
     trusting("sign", "--key", "bob")
-    assert codes(trusting) == {"expired_rights", "below_threshold"}
+    told = trusting("key", "revoke", "bob", "--keep-signatures", "--key", "bob")
+    assert told.status == 0 and "bob" not in told.out
+    assert codes(trusting) == set()
+    assert "signed: bob [retired]" in trusting("log").out
+    assert trusting("key", "list").out.splitlines()[-1].endswith("  bob")
+    learn(trusting)
+    trusting("sign", "--key", "bob")
+    assert codes(trusting) == {"unknown_key", "below_threshold"}
+
+
+def test_a_retired_key_that_was_stolen_is_revoked_later(trusting):
+    learn(trusting)
+    trusting("sign", "--key", "bob")
+    trusting("key", "revoke", "bob", "--keep-signatures", "--key", "ada")
+    assert codes(trusting) == set()
+    told = trusting("key", "revoke", "bob", "--reason", "stolen", "--key", "ada")
+    assert told.status == 0 and "bob  revoked: stolen" in told.out
+    assert codes(trusting) == {"revoked_key", "below_threshold"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("revoke", "bob"),
+        ("revoke", "bob", "--keep-signatures", "--reason", "old"),
+        ("revoke", "bob", "--keep-signatures", "--since", "@"),
+        ("trust",),
+        ("trust", "bob"),
+        ("trust", "--as", "bob"),
+        ("trust", "--threshold", "0"),
+    ],
+)
+def test_options_that_do_not_fit_are_a_usage_error(trusting, call):
+    assert trusting("key", *call).status == 2
+
+
+def test_a_key_and_the_threshold_are_changed_in_one_snapshot(trusting):
+    before = len(trusting("log", "--json").document["snapshots"])
+    told = trusting(
+        "key", "trust", "mallory", "--as", "Mallory", "--threshold", "3", "--key", "ada", "--json"
+    )
+    assert (told.document["threshold"], len(told.document["keys"])) == (3, 3)
+    assert len(trusting("log", "--json").document["snapshots"]) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("retire", "revoke --keep-signatures"),
+        ("threshold", "trust --threshold"),
+        ("trusted", "list"),
+        ("bind", "brain verify --ledger"),
+    ],
+)
+def test_a_word_of_before_names_the_command_of_today(agent, cli, word, named):
+    told = cli("key", word)
+    assert told.status == 2 and f"Did you mean '{named}'?" in told.err
 
 
 def test_below_the_threshold_fails(trusting):
-    assert trusting("key", "threshold", "2", "--key", "ada").status == 0
+    assert trusting("key", "trust", "--threshold", "2", "--key", "ada").status == 0
     learn(trusting)
     trusting("sign", "--key", "ada")
     assert codes(trusting) == {"below_threshold"}
@@ -215,20 +269,23 @@ def test_a_root_that_signed_nothing_fails(trusting):
 def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusting):
     for name in ("eve", "Eve at home"):
         told = trusting("key", "revoke", name, "--reason", "stolen")
-        assert told.status == 1 and "brain key trusted" in told.err
+        assert told.status == 1 and "brain key list" in told.err
 
 
-def test_the_rights_are_listed(trusting):
-    told = trusting("key", "trusted", "@~1")
-    assert (
-        told.out.splitlines()[0] == "1 signature required, of:" and len(told.out.split("\n")) == 3
-    )
-    assert "No trust file" in trusting("key", "trusted", "@~2").out
+def test_own_keys_and_the_rights_are_listed(trusting, tmp_path, monkeypatch):
+    own, rights = trusting("key", "list", "@~1").out.split("\n\n")
+    assert [line.split()[0] for line in own.splitlines()] == ["ada", "bob", "mallory"]
+    assert rights.splitlines()[0] == "1 signature required, of:" and len(rights.split("\n")) == 3
+    assert "No trust file" in trusting("key", "list", "@~2").out
+    monkeypatch.chdir(tmp_path)
+    assert trusting("key", "list").out.rstrip("\n") == own
+    assert trusting("key", "list", "--json").document["trusted"] is None
+    assert trusting("key", "list", "@").status == 10
 
 
 def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent, cli):
     assert cli("sign", "--json").error["code"] == "no_key"
-    assert cli("key", "list").out == ""
+    assert cli("key", "list").out.startswith("No trust file")
     stranger = "ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
     told = cli("key", "trust", stranger, "--as", "ada")
     assert told.status == 0 and told.err.startswith("Note: not signed")

@@ -20,7 +20,7 @@ from .signature_policy import read_rights_graph
 
 
 def read_trust(session: Session, rev: str = "@") -> Trusted:
-    """Return who may sign the snapshots after a revision.
+    """Return who may sign the snapshots after a revision, and who might before.
 
     A key that an earlier trust file revoked is shown as revoked. Raises `InvalidInput`
     (`bad_trust`) for a broken trust file.
@@ -28,66 +28,69 @@ def read_trust(session: Session, rev: str = "@") -> Trusted:
     snapshot_id = session.resolve(rev)
     text = _read_valid_text(session, snapshot_id)
     if not text:
-        return Trusted(snapshot_id.hex(), 0, [])
+        return Trusted(snapshot_id.hex(), 0, [], [])
     threshold, keys = _describe_policy(text)
-    before = _find_revocations(session, snapshot_id)
+    rows = {row.key: row for row in map(_describe_key, _read_rows(session, snapshot_id).values())}
     return Trusted(
         snapshot_id.hex(),
         threshold,
-        [key if key.revoked else key._replace(revoked=before.get(key.key)) for key in keys],
+        [key._replace(revoked=key.revoked or rows.pop(key.key).revoked) for key in keys],
+        list(rows.values()),
     )
 
 
-def trust_key(session: Session, key: str, name: str) -> TrustChanged:
+def trust_key(session: Session, key: str, name: str, threshold: int = 0) -> TrustChanged:
     """Trust a key under a name; the first key creates the trust file.
 
-    The change counts once enough keys with earlier rights have signed it: open the brain with
-    `sign_with`, or sign afterwards. Raises `InvalidInput` (`bad_key`, `bad_trust`, or
-    `revoked_key` for one that was revoked).
+    `threshold` is set as by `set_threshold`, 0 for as it is. The change counts once enough keys
+    with earlier rights have signed it: open the brain with `sign_with`, or sign afterwards. Raises
+    `InvalidInput` (`bad_key`, `bad_trust`, or `revoked_key` for one that was revoked).
     """
     public = parse_key(key)
 
     def add_key(text: bytes) -> bytes:
-        _refuse_revoked_key(session, public)
-        return (
-            policy_edit.add_trusted_key(text, name, public)
-            if text
-            else policy_edit.create_policy(name, public)
-        )
+        known = _read_rows(session, session.head()).get(public)
+        if known and known.revoked:
+            raise InvalidInput(
+                f"{key} was revoked",
+                code="revoked_key",
+                hint="create a new key with `brain key new`, and trust that",
+            )
+        return policy_edit.add_trusted_key(text, name, public, threshold)
 
     return _edit_trust_file(
         session, public, f"Trust {policy.check_key_name(name, policy.policy_edit_error)}", add_key
     )
 
 
-def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
-    """End the rights of a key with a snapshot; its earlier signatures stay valid.
+def retire_key(session: Session, key: str) -> TrustChanged:
+    """Remove a key from the trust file; what it signed before stays valid.
 
-    Raises `InvalidInput` (`bad_key`, `bad_trust`)
-    or `NotFound` (`no_trust`).
+    Raises `InvalidInput` (`bad_key`, `bad_trust`) or `NotFound` (`no_trust`).
     """
-    public, end = parse_key(key), session.resolve(until)
+    public = parse_key(key)
     return _edit_trust_file(
         session,
         public,
         f"End the rights of {key}",
-        lambda text: policy_edit.expire_trusted_key(_require_text(text), public, end),
+        lambda text: policy_edit.remove_trusted_key(_require_text(text), public),
     )
 
 
 def revoke_key(session: Session, key: str, reason: str, since: str = "") -> TrustChanged:
     """Reject all signatures of a key, or those from snapshot `since` on.
 
-    Raises as `retire`.
+    It may have been removed from the trust file before. Raises as `retire`.
     """
     public = parse_key(key)
     first = session.resolve(since) if since else b""
-    return _edit_trust_file(
-        session,
-        public,
-        f"Revoke {key}: {policy.check_revocation_reason(reason)}",
-        lambda text: policy_edit.revoke_trusted_key(_require_text(text), public, reason, first),
-    )
+
+    def revoke(text: bytes) -> bytes:
+        former = _read_rows(session, session.head()).get(public)
+        return policy_edit.revoke_trusted_key(_require_text(text), public, reason, first, former)
+
+    message = f"Revoke {key}: {policy.check_revocation_reason(reason)}"
+    return _edit_trust_file(session, public, message, revoke)
 
 
 def set_threshold(session: Session, threshold: int) -> TrustChanged:
@@ -185,23 +188,15 @@ def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, 
     )
 
 
-def _refuse_revoked_key(session: Session, key: bytes) -> None:
-    if format_key(key) in _find_revocations(session, session.head()):
-        raise InvalidInput(
-            f"{format_key(key)} was revoked",
-            code="revoked_key",
-            hint="create a new key with `brain key new`, and trust that",
-        )
-
-
-def _find_revocations(session: Session, snapshot_id: bytes) -> dict[str, Revocation]:
-    """Return the last revocation of each key in the history of a snapshot, by key."""
-    revocations: dict[str, Revocation] = {}
-    for one in read_rights_graph(session, snapshot_id).rights:
+def _read_rows(session: Session, snapshot_id: bytes) -> dict[bytes, policy.PolicyKey]:
+    """Return the last row of each key in the trust files up to a snapshot, and its revocation."""
+    rows: dict[bytes, policy.PolicyKey] = {}
+    for one in read_rights_graph(session, snapshot_id).rights:  # from the snapshot back
         for row in one.keys if isinstance(one, policy.Policy) else ():
-            if row.revoked:
-                revocations.setdefault(format_key(row.key), _describe_revocation(row.revoked))
-    return revocations
+            last = rows.setdefault(row.key, row)
+            if row.revoked and not last.revoked:
+                rows[row.key] = last._replace(revoked=row.revoked)
+    return rows
 
 
 def _require_text(text: bytes) -> bytes:
@@ -216,17 +211,10 @@ def _require_text(text: bytes) -> bytes:
 
 def _describe_policy(text: bytes) -> tuple[int, list[TrustedKey]]:
     parsed = policy.parse_policy(text)
-    return parsed.threshold, [
-        TrustedKey(
-            key.name,
-            format_key(key.key),
-            key.begin.hex() or None,
-            key.end.hex() or None,
-            key.revoked and _describe_revocation(key.revoked),
-        )
-        for key in parsed.keys
-    ]
+    return parsed.threshold, list(map(_describe_key, parsed.keys))
 
 
-def _describe_revocation(revocation: policy.KeyRevocation) -> Revocation:
-    return Revocation(revocation.since.hex() or None, revocation.reason)
+def _describe_key(key: policy.PolicyKey) -> TrustedKey:
+    revoked = key.revoked and Revocation(key.revoked.since.hex() or None, key.revoked.reason)
+    ends = key.begin.hex() or None, key.end.hex() or None
+    return TrustedKey(key.name, format_key(key.key), *ends, revoked)

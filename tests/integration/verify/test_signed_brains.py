@@ -186,7 +186,7 @@ def test_rights_that_ended_are_over_but_what_was_signed_stays_good(brain):
     brain.trust.retire(NAMES[1])
     assert told(brain) == set()
     learn(brain, 1)
-    assert told(brain) == {"expired_rights", "below_threshold"}
+    assert told(brain) == {"unknown_key", "below_threshold"}
 
 
 def test_below_the_threshold_a_snapshot_is_refused(brain):
@@ -251,7 +251,7 @@ def test_after_a_broken_trust_file_the_last_good_one_is_in_force_and_repairs_it(
 def test_a_revocation_that_was_tidied_away_still_counts(brain):
     trusting(brain, 0, 1)
     brain.trust.revoke(NAMES[1], "stolen")
-    for text in (policy_edit.create_policy("key 0", PUBLIC_KEYS[0]), trust_file_text(0, 1)):
+    for text in (policy_edit.add_trusted_key(b"", "key 0", PUBLIC_KEYS[0]), trust_file_text(0, 1)):
         (brain.root / "trust.json").write_bytes(text)
         brain.snapshot()
     assert told(brain) == set()

@@ -123,7 +123,7 @@ def keeps_schema(text: str) -> bool:
 
 
 def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape():
-    for text in (FULL, file(), policy_edit.create_policy("a", KEYS[0]).decode()):
+    for text in (FULL, file(), policy_edit.add_trusted_key(b"", "a", KEYS[0]).decode()):
         assert keeps_schema(text)
     for bad in BAD_ROWS:
         text = json.dumps(bad, ensure_ascii=False)
@@ -138,7 +138,7 @@ def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape():
 
 
 def test_a_new_file_trusts_one_key():
-    text = policy_edit.create_policy("Ana López", KEYS[0])
+    text = policy_edit.add_trusted_key(b"", "Ana López", KEYS[0])
     assert policy.parse_policy(text) == Policy(1, (PolicyKey("Ana López", KEYS[0]),))
 
 
@@ -154,18 +154,29 @@ def test_a_key_is_added_at_the_end():
     assert policy.parse_policy(text).keys == (*parse(FULL).keys, PolicyKey("third: #1", KEYS[2]))
 
 
-def test_a_key_is_ended_and_revoked():
-    ended = policy_edit.expire_trusted_key(
-        policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2]), KEYS[0], bytes.fromhex(OTHER)
+def test_a_key_is_revoked_and_keeps_the_ends_of_its_row():
+    full = policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2])
+    text = policy_edit.revoke_trusted_key(full, KEYS[1], 'lost "it"')
+    before, after = (policy.parse_policy(one).keys[1] for one in (full, text))
+    assert after == before._replace(revoked=KeyRevocation(b"", 'lost "it"'))
+
+
+def test_a_key_is_removed_and_revoked_later():
+    two = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
+    (_, former) = policy.parse_policy(two).keys
+    one = policy_edit.remove_trusted_key(two, KEYS[1])
+    assert policy.parse_policy(one).keys == (PolicyKey("a", KEYS[0]),)
+    text = policy_edit.revoke_trusted_key(one, KEYS[1], "stolen", former=former)
+    assert policy.parse_policy(text).keys[1] == former._replace(
+        revoked=KeyRevocation(b"", "stolen")
     )
-    text = policy_edit.revoke_trusted_key(ended, KEYS[0], 'lost "it"', bytes.fromhex(ID))
-    found = policy.parse_policy(text).keys[0]
-    assert found.end == bytes.fromhex(OTHER)
-    assert found.revoked == KeyRevocation(bytes.fromhex(ID), 'lost "it"')
+    taken = policy_edit.add_trusted_key(one, "b", KEYS[2])
+    text = policy_edit.revoke_trusted_key(taken, KEYS[1], "stolen", former=former)
+    assert policy.parse_policy(text).keys[2].name == KEYS[1].hex()
 
 
 def test_a_key_that_was_revoked_can_be_revoked_since_another_snapshot_or_ever():
-    text = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
+    text = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
     late = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
     early = policy_edit.revoke_trusted_key(late, KEYS[1], "lost earlier", bytes.fromhex(OTHER))
     ever = policy_edit.revoke_trusted_key(early, KEYS[1], "never ours")
@@ -199,23 +210,22 @@ def test_a_threshold_is_set():
 
 
 def test_an_edit_that_makes_no_sense_is_refused():
-    two = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
-    once = policy_edit.expire_trusted_key(two, KEYS[0], bytes(32))
+    two = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
     gone = policy_edit.revoke_trusted_key(two, KEYS[0], "lost")
     for make in (
         lambda: policy_edit.add_trusted_key(two, "c", KEYS[0]),
         lambda: policy_edit.add_trusted_key(two, "a", KEYS[2]),
         lambda: policy_edit.add_trusted_key(two, "", KEYS[2]),
-        lambda: policy_edit.expire_trusted_key(two, KEYS[2], bytes(32)),
-        lambda: policy_edit.expire_trusted_key(once, KEYS[0], bytes(32)),
-        lambda: policy_edit.expire_trusted_key(once, KEYS[1], bytes(32)),
+        lambda: policy_edit.remove_trusted_key(two, KEYS[2]),
+        lambda: policy_edit.remove_trusted_key(gone, KEYS[0]),
+        lambda: policy_edit.remove_trusted_key(gone, KEYS[1]),
         lambda: policy_edit.revoke_trusted_key(gone, KEYS[0], "again"),
         lambda: policy_edit.revoke_trusted_key(gone, KEYS[0], "less", bytes(32)),
         lambda: policy_edit.revoke_trusted_key(gone, KEYS[1], "all of them"),
         lambda: policy_edit.revoke_trusted_key(two, KEYS[0], "a\nb"),
         lambda: policy_edit.set_policy_threshold(two, 3),
         lambda: policy_edit.set_policy_threshold(two, 0),
-        lambda: policy_edit.set_policy_threshold(once, 2),
+        lambda: policy_edit.set_policy_threshold(gone, 2),
         lambda: policy_edit.add_trusted_key(b'{"threshold": 1}', "a", KEYS[0]),
     ):
         with raises_code("bad_trust", BrainError):
@@ -256,7 +266,7 @@ def test_a_text_is_a_trust_file_or_not():
 
 
 def test_a_key_that_was_revoked_is_not_revoked_again_since_the_same_snapshot():
-    text = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
+    text = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
     gone = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
     with pytest.raises(BrainError, match="b has been revoked already"):
         policy_edit.revoke_trusted_key(gone, KEYS[1], "again", bytes.fromhex(ID))

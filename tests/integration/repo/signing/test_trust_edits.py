@@ -18,11 +18,11 @@ NAMES = [format_key(key) for key in PUBLIC_KEYS]
 
 
 def test_the_first_trusted_key_makes_the_trust_file(brain):
-    assert brain.trust.show() == (brain.head, 0, [])
+    assert brain.trust.show() == (brain.head, 0, [], [])
     done = brain.trust.add(NAMES[0], "ada")
     assert (done.changed, done.signature, done.snapshot) == (True, None, brain.head)
-    assert (brain.root / "trust.json").read_bytes() == policy_edit.create_policy(
-        "ada", PUBLIC_KEYS[0]
+    assert (brain.root / "trust.json").read_bytes() == policy_edit.add_trusted_key(
+        b"", "ada", PUBLIC_KEYS[0]
     )
     assert [(key.name, key.key) for key in brain.trust.show().keys] == [("ada", NAMES[0])]
     assert brain.status().clean
@@ -102,7 +102,6 @@ def test_a_change_can_be_undone(brain):
         (lambda brain: brain.trust.revoke(NAMES[0], "the only one"), "bad_trust"),
         (lambda brain: brain.trust.revoke(NAMES[3], "unknown"), "bad_trust"),
         (lambda brain: brain.trust.retire(NAMES[0]), "bad_trust"),
-        (lambda brain: brain.trust.retire(NAMES[0], "no revision"), "bad_revision"),
         (lambda brain: brain.signatures.sign("ffffffff", key=KEY_SEEDS[0]), "no_revision"),
     ],
 )
@@ -137,19 +136,31 @@ def test_a_merge_of_two_trust_files_is_one_by_lines(brain):
 
 
 def test_a_merge_that_would_break_the_trust_file_is_a_conflict(brain):
-    """Each side retires the key that the other keeps: by lines, nobody would be left."""
+    """Each side revokes the key that the other keeps: by lines, nobody would be left."""
     for number in range(2):
         brain.trust.add(NAMES[number], f"key {number}")
     brain.branches.create("idea")
-    brain.trust.retire(NAMES[0])
+    brain.trust.revoke(NAMES[0], "lost")
     brain.branches.switch("idea")
-    brain.trust.retire(NAMES[1])
+    brain.trust.revoke(NAMES[1], "lost")
     before = brain.head
     (found,) = brain.merge.start("main").conflicts
     assert (found.path, found.reason) == ("trust.json", "broken_trust") and brain.head == before
     brain.merge.resolve(["trust.json"], "theirs")
     brain.merge.resume()
-    assert [key.until is None for key in brain.trust.show().keys] == [False, True]
+    assert (brain.root / "trust.json").read_text().count("revoked") == 1
+
+
+def test_a_key_that_was_removed_is_listed_as_a_former_one_and_may_come_back(brain):
+    for number in range(2):
+        brain.trust.add(NAMES[number], f"key {number}")
+    brain.trust.retire(NAMES[0])
+    now = brain.trust.show()
+    assert [[one.key for one in rows] for rows in (now.keys, now.former)] == [
+        [NAMES[1]],
+        [NAMES[0]],
+    ]
+    assert len(brain.trust.add(NAMES[0], "again").keys) == 2 and brain.trust.show().former == []
 
 
 def test_signing_twice_changes_nothing_and_a_wrong_signature_is_replaced(brain):
@@ -214,7 +225,9 @@ def test_a_key_that_was_revoked_is_not_trusted_again(brain):
     brain.trust.add(NAMES[0], "ada")
     brain.trust.add(NAMES[1], "bob")
     brain.trust.revoke(NAMES[1], "stolen")
-    write_file(brain, "trust.json", policy_edit.create_policy("ada", PUBLIC_KEYS[0]).decode())
+    write_file(
+        brain, "trust.json", policy_edit.add_trusted_key(b"", "ada", PUBLIC_KEYS[0]).decode()
+    )
     brain.snapshot()
     before = brain.head
     with raises_code("revoked_key", InvalidInput):
