@@ -1,4 +1,4 @@
-"""A model works with the tools of a brain: `python examples/tool_calling.py [FOLDER]`.
+"""A model works with the tools of a brain: `python examples/agent_loop.py [FOLDER]`.
 
 The loop is the one that every interface of function calling asks for. The model here only
 says what a script tells it; put a client of your own in its place, and give it
