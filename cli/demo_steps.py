@@ -115,7 +115,7 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
     key = _run_step(
         auditor,
         "Readers of the log have to know its key from elsewhere, as the key of a person",
-        *("chain", "checkpoint"),
+        *("chain", "status"),
         says="Key of the log: ",
     )
     yield key
@@ -137,7 +137,7 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
     yield _run_step(
         workshop,
         "The evidence is still valid: it is verified offline, without the brain",
-        *("chain", "check", "evidence.json", "--content", "SKILL.md"),
+        *("verify", "evidence.json", "--content", "SKILL.md"),
         *("--log-key", key.output.rpartition("Key of the log: ")[2].strip()),
         says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
     )

@@ -15,7 +15,6 @@ from .registry import (
     DEFAULT_COMMANDS,
     GROUP_COMMANDS,
     GROUP_DESCRIPTIONS,
-    HIDDEN_COMMANDS,
     CommandTable,
 )
 from .std_streams import write_stderr
@@ -94,11 +93,8 @@ class LazyGroup(click.Group):
         return [args[at], *args[:at], *args[at + 1 :]] if at and is_command else args
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands that are not hidden, in the order of the table."""
-        return list(filter(self._is_listed, self.entries))
-
-    def _is_listed(self, name: str) -> bool:
-        return f"{self.path} {name}".lstrip() not in HIDDEN_COMMANDS
+        """Return the names of the commands, in the order of the table."""
+        return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; only its module is imported."""
@@ -154,7 +150,7 @@ class LazyGroup(click.Group):
         found = [
             CompletionItem(name, help=summary)
             for name, (_, summary) in self.entries.items()
-            if name.startswith(incomplete) and self._is_listed(name)
+            if name.startswith(incomplete)
         ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -166,9 +162,7 @@ class LazyGroup(click.Group):
         for heading, part in self.table.items():
             lines.append(f"{heading}:")
             rows = [
-                f"  {name:{longest}} {summary.rstrip('.')}"
-                for name, (_, summary) in part.items()
-                if self._is_listed(name)
+                f"  {name:{longest}} {summary.rstrip('.')}" for name, (_, summary) in part.items()
             ]
             lines.extend(_pair(rows, formatter.width))
         options = [option.get_help_record(ctx) for option in self.params]

@@ -130,22 +130,12 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         },
         "Check": {
             "status": ("chain", "Show the commitments of this brain in a ledger."),
-            "verify": ("chain", "Verify this brain against a ledger."),
-            "evidence": ("chain_evidence", "Write evidence of a commitment to a file."),
-            "check": ("chain_evidence", "Verify evidence without a brain or a node."),
-            "checkpoint": ("chain_evidence", "Print a checkpoint of the log of this machine."),
+            "evidence": ("chain", "Write evidence of a commitment to a file."),
         },
         "On a chain": {
-            "contract": ("chain_contract", "Show the registry contract, for block explorers."),
-            "record": ("chain_evm", "Record what a wallet elsewhere committed."),
-            "deploy": ("chain_evm", "Deploy the registry contract to a chain."),
-            "signer": ("chain_evm", "Set the account that may commit this brain."),
-            "supersede": ("chain_evm", "Disown commitments of a stolen or wrong signer."),
-            "transfer": ("chain_evm", "Offer this brain to another owner."),
-            "accept": ("chain_evm", "Accept the ownership of an offered brain."),
-        },
-        "Accounts": {
-            "account": ("", "Make accounts that send to chains."),
+            "deploy": ("chain", "Deploy the registry contract to a chain."),
+            "owner": ("chain", "Change who may commit this brain on a chain."),
+            "record": ("chain", "Record what a wallet or a witness made elsewhere."),
         },
     },
     "tools": {
@@ -211,11 +201,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             ),
         },
     },
-    "chain account": {
-        "Accounts": {
-            "new": ("accounts.keystores", "Make an account for chains, in a keystore file."),
-        },
-    },
     "evolve case": {
         "Cases": {
             "add": ("evolve.cases", "Add a case: an input, and what the output must be like."),
@@ -239,9 +224,6 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
     },
 }
 """Group to its commands."""
-
-HIDDEN_COMMANDS = frozenset({"chain check"})
-"""Commands that no list names, since `brain verify FILE` does all that they do."""
 
 DEFAULT_COMMANDS = {
     "chain": "status",

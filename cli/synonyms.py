@@ -34,12 +34,21 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "version": ("--version",),
     },
     "chain": {
+        "accept": ("owner --accept",),
+        "account": ("brain config ledger.NAME.keystore FILE",),
         "authorize": ("commit --unsigned",),
         "cancel": ("commit",),
+        "check": ("brain verify FILE",),
+        "checkpoint": ("status", "brain verify --ledger local --compare"),
+        "contract": ("deploy",),
         "relay": ("commit --unsigned",),
         "resend": ("commit",),
         "send": ("record",),
+        "signer": ("owner --signer",),
         "speed-up": ("commit",),
+        "supersede": ("owner --disown",),
+        "transfer": ("owner --offer",),
+        "verify": ("brain verify --ledger",),
     },
     "config": {
         "ledger": ("ledger.NAME.rpc",),
@@ -67,9 +76,8 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
 """Group to unknown word to the commands to suggest, without the name of the group."""
 
 CAREFUL_COMMANDS = frozenset(
-    "accept batch commit delete deploy gc open redact redo reject remove repair restore"
-    " retire revert revoke signer supersede transfer undo"
-    " unpin".split()
+    "accept batch commit delete deploy gc open owner redact redo reject remove repair restore"
+    " retire revert revoke undo unpin".split()
 )
 """Commands that destroy, overwrite, decide or pay: no other word is taken for one of them."""
 

@@ -3,7 +3,7 @@
 What `brain … --json` prints has the name of the command (`status`, `skill-upsert`),
 what it prints to stderr is `error`. `manifest`, `frontmatter`, `trust`, `proof`,
 `evidence` and `receipt` describe files. `python -m brain.chain.check` prints what
-`brain chain check` does.
+`brain verify FILE` does.
 """
 
 from __future__ import annotations

@@ -40,9 +40,10 @@ from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
+from ..settings.user_ledgers import LOCAL_LEDGER, MAX_NOTE_BYTES, open_local_log
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
-from ..user_files import named_in_errors, read_input
+from ..user_files import named_in_errors, open_content, read_input
 
 if TYPE_CHECKING:
     from brain.results import Finding, ReceiptVerified, Verified
@@ -58,7 +59,7 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify",
         "brain verify --deep --json",
         "brain verify --require-signatures --root auditor",
-        "brain verify --ledger all",
+        "brain verify --ledger local --compare checkpoint.txt",
         "brain verify proof.json --content SKILL.md --snapshot ID",
         "brain verify @~2",
     ),
@@ -83,6 +84,12 @@ _SIGNATURE_CODES |= {"forged_author"}
     type=TextType("bad_ledger"),
     metavar="NAME",
     help="Also verify against this ledger, or against `all`.",
+)
+@option(
+    "--compare",
+    type=NonEmptyType(),
+    metavar="FILE",
+    help="With --ledger local: compare the log with this checkpoint of it, kept elsewhere.",
 )
 @evidence_options
 @flag("--run", help="Run the programs of the cases of a verdict again.")
@@ -121,7 +128,7 @@ def verify_command(app: App, file: str | None, **options: Any) -> None:
         _verify_file(app, file, options)
 
 
-_BRAIN_OPTIONS = ("deep", "require_signatures", "roots", "ledger")
+_BRAIN_OPTIONS = ("deep", "require_signatures", "roots", "ledger", "compare")
 _PROOF_OPTIONS = ("content", "snapshot", "brain")
 _FILE_OPTIONS = {
     "evidence": (
@@ -158,9 +165,7 @@ def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
     chosen = _require_options(kind, options, _FILE_OPTIONS[kind])
     match kind:
         case "evidence":
-            from .chain_evidence import check_evidence_file
-
-            check_evidence_file(app, file, data, **chosen)
+            _check_evidence(app, file, data, **chosen)
         case "receipt":
             with named_in_errors(file):
                 found = app.brain.receipts.verify_file(data)
@@ -200,6 +205,28 @@ def _receipt_lines(found: ReceiptVerified) -> Iterator[str]:
         )
 
 
+def _check_evidence(
+    app: App,
+    file: str,
+    data: bytes,
+    *,
+    content: str | None,
+    witnesses: tuple[str, ...],
+    **known: str | None,
+) -> None:
+    from brain import check_evidence
+    from brain.chain.evidence import evidence_report
+
+    expected: dict[str, Any] = {name: value or "" for name, value in known.items()}
+    with open_content(content) as source, named_in_errors(file):
+        found = check_evidence(
+            data, content=source, witnesses=witnesses, in_store=app.has_snapshot, **expected
+        )
+    emit(app, found, evidence_report.render_text(found).splitlines())
+    if not found.ok:
+        raise evidence_report.not_vouched_error()
+
+
 def _verify_verdict(app: App, file: str, data: bytes, *, run: bool) -> None:
     from brain.digest import blob_id
 
@@ -232,9 +259,19 @@ def _require_options(what: str, options: dict[str, Any], known: tuple[str, ...])
 
 
 def _verify_brain(
-    app: App, *, deep: bool, require_signatures: bool, roots: tuple[str, ...], ledger: str | None
+    app: App,
+    *,
+    deep: bool,
+    require_signatures: bool,
+    roots: tuple[str, ...],
+    ledger: str | None,
+    compare: str | None,
 ) -> None:
     from brain import Brain
+
+    if compare is not None and ledger != LOCAL_LEDGER:
+        raise click.UsageError("--compare needs --ledger local.")
+    kept = [] if compare is None else [read_input(compare, MAX_NOTE_BYTES, "the checkpoint")]
 
     root_keys = [user_keys.resolve_public_key(root) for root in roots]
     with ProgressBar(app) as bar:
@@ -250,7 +287,10 @@ def _verify_brain(
         pin_and_report_roots(app, app.brain, root_keys)
     hint = "" if found.ok else _verification_advice(app, found.findings)
     if ledger and found.head:
-        found = app.brain.ledger.extend(found, open_ledgers(app, ledger))
+        ledgers = open_ledgers(app, ledger)
+        if kept:
+            ledgers = [open_local_log([note.decode("utf-8", "replace") for note in kept])]
+        found = app.brain.ledger.extend(found, ledgers)
         hint = hint or ledger_advice(found.findings)
     emit(app, found, _verification_lines(found))
     if {one.code for one in found.findings if one.severity == "error"} == {NotVouched.code}:
@@ -314,6 +354,7 @@ def _verification_lines(found: Verified) -> Iterator[str]:
             f" {pluralize(found.objects, 'object')} from {short_id(found.head)}"
             f" back to {short_id(found.brain)}"
         )
-        yield from verified_ledger_lines(found.ledgers)
+    yield from verified_ledger_lines(found.ledgers)
+    if found.ok:
         yield f"Trust level {found.trust_level}"
     yield from map(escape, coverage_lines(found))

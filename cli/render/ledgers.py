@@ -40,7 +40,7 @@ def ledger_advice(findings: Sequence[Finding]) -> str:
     if any(one.code in ("ledger_ahead", "commitment_order") for one in findings):
         return (
             "see `brain chain status`; the owner disowns commitments of a stolen key with"
-            " `brain chain supersede`"
+            " `brain chain owner --disown`"
         )
     return "see `brain chain status`"
 

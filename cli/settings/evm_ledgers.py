@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from brain.chain.evm.evm_config import EvmLedgerConfig
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
-    from brain.chain.evm.tx_status import SentTransaction
     from brain.chain.evm.unsigned import Signer
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
@@ -119,23 +118,6 @@ def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
     from brain.repo.ledgers import commit
 
     return commit.describe_quote(chain, b"", b"", quote)
-
-
-def transaction_document(
-    chain: EvmLedger, brain: str | None, sent: SentTransaction, snapshot: str | None = None
-) -> dict[str, Any]:
-    """Return the JSON document for a transaction; `brain` is None if it is about none."""
-    return {
-        "ledger": chain.name,
-        "identity": chain.identity,
-        "brain": brain,
-        "snapshot": snapshot,
-        "status": sent.status,
-        "transaction": sent.transaction,
-        "block": sent.block,
-        "gas": sent.gas,
-        "fee": sent.fee,
-    }
 
 
 _PLACEHOLDERS = {"chain_id": 1, "genesis": "0x" + "0" * 64, "rpc": "http://localhost"}

@@ -102,25 +102,23 @@ def load_account(keystore: str) -> Account:
                 " `brain config ledger.NAME.keystore FILE`",
             ) from error
     content = read_keystore(keystore)
-    passphrase = read_account_passphrase(keystore)
+    passphrase = _read_passphrase(keystore)
     with named_in_errors(keystore):
         return account.account_from_keystore(content, passphrase)
 
 
-def read_account_passphrase(
-    keystore: str, passphrase_file: str | None = None, *, twice: bool = False
-) -> str:
-    """Return the passphrase of a keystore from a file, else ask for it, `twice` if it is new.
+def _read_passphrase(keystore: str) -> str:
+    """Return the passphrase of a keystore from BRAIN_LEDGER_PASSPHRASE_FILE, else ask for it.
 
-    The file is `passphrase_file`, by default BRAIN_LEDGER_PASSPHRASE_FILE. Raises
-    `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`, `wrong_passphrase`).
+    Raises `InvalidInput` (`passphrase_needed`, `no_passphrase`, `key_readable`,
+    `wrong_passphrase`).
     """
-    named = passphrase_file or os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
+    named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = user_keys.read_passphrase(named)
     else:
         passphrase = user_keys.ask_passphrase(
-            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=twice
+            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=False
         )
     try:
         return passphrase.decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 
 LOCAL_LEDGER = "local"
+MAX_NOTE_BYTES = 1 << 20
+"""Bytes of a file with a checkpoint that are read at most."""
 
 
 def ledgers_folder() -> Path:
@@ -22,8 +25,8 @@ def ledgers_folder() -> Path:
     return platformdirs.user_data_path("brain") / "ledgers"
 
 
-def open_local_log() -> EmbeddedLedger:
-    """Open the log of this machine."""
+def open_local_log(kept: Sequence[str] = ()) -> EmbeddedLedger:
+    """Open the log of this machine; `kept` are checkpoints of it that were kept elsewhere."""
     from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 
-    return EmbeddedLedger(ledgers_folder() / LOCAL_LEDGER)
+    return EmbeddedLedger(ledgers_folder() / LOCAL_LEDGER, kept=kept)

@@ -102,7 +102,7 @@ GOALS = (
         unit_name="ms",
     ),
     Goal(
-        *("`brain chain check` of anchored evidence", "check-evidence", (NO_BRAIN,), 150, None),
+        *("`brain verify` of anchored evidence", "check-evidence", (NO_BRAIN,), 150, None),
         unit=MS,
         unit_name="ms",
     ),

@@ -42,14 +42,14 @@ def evidence(arena: Arena) -> dict[str, Series]:
 
 
 def check_evidence(runner: Runner, work: Path, repeats: int) -> dict[str, Series]:
-    """`brain chain check` of a commitment in a log that is anchored on a chain; needs no brain."""
+    """`brain verify` of a commitment in a log that is anchored on a chain; needs no brain."""
     vectors = json.loads(EVIDENCE_VECTORS.read_text("utf-8"))
     (anchored,) = [vector["input"] for vector in vectors if vector["name"] == "anchor"]
     file = work / "evidence.json"
     file.write_text(anchored["text"], "utf-8")
     known = [str(file), "--block-hash", anchored["block_hash"]]
     commands = {
-        "brain": [str(COMMAND), "chain", "check", *known],
+        "brain": [str(COMMAND), "verify", *known],
         "python -m brain.chain.check": [sys.executable, "-m", "brain.chain.check", *known],
         "python": [sys.executable, "-c", "pass"],
     }

@@ -7,7 +7,7 @@ import pytest
 
 from brain.chain import contracts
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.create2 import CREATE2_PROXY
+from brain.chain.evm.deployment import CREATE2_PROXY
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED
 from tests.support import anvil_node
 from tests.support.anvil_node import Anvil

@@ -47,7 +47,7 @@ def test_two_strangers_check_one_evidence_file(cases, peer, kind, tmp_path, caps
         if name in asked
         for option in (f"--{name.replace('_', '-')}", asked[name])
     ]
-    assert run_cli(["chain", "check", str(file), *options, "--json"]) == 0
+    assert run_cli(["verify", str(file), *options, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     (theirs,) = peer.ask([("evidence", asked)])
     assert theirs == {"ok": evidence_facts(asked)}

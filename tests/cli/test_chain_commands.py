@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from brain.chain.tlog.log_verifier import verify_consistency
-from brain.errors import ProofError
 from tests.cli.conftest import validate
 from tests.cli.test_commands import learn, masked
-from tests.support.refusals import raises_code
 from tests.support.user_settings import configure, settings_of
 
 
@@ -37,9 +34,12 @@ def test_the_status_lists_commitments_and_what_is_not_covered(agent, cli):
     learn(cli, "shared", "one")
     told = cli("chain", "status")
     assert told.out.startswith("Ledger local, tlog:brain.local/")
-    assert "finalized" in told.out and told.out.endswith("1 snapshot not covered yet\n")
+    assert (
+        "finalized" in told.out
+        and "\n1 snapshot not covered yet\nKey of the log: brain.local/" in told.out
+    )
     cli("chain", "commit")
-    assert cli("chain", "status").out.endswith("All snapshots are covered\n")
+    assert "\nAll snapshots are covered\n" in cli("chain", "status").out
 
 
 def test_a_dry_run_records_nothing(agent, cli):
@@ -87,7 +87,7 @@ def test_a_log_that_was_deleted_as_a_whole_is_not_begun_anew_without_a_word(agen
         told = cli("chain", *command, "--json")
         assert (told.status, told.error["code"]) == (3, "another_log")
         assert identity in told.error["message"] and "chain open" in told.error["hint"]
-    told = cli("chain", "verify", "--json")
+    told = cli("verify", "--ledger", "local", "--json")
     assert told.status == 3
     assert "another_log" in {one["code"] for one in told.document["findings"]}
     assert not (tmp_path / "ledgers").exists()
@@ -99,7 +99,7 @@ def test_another_log_is_begun_on_demand_and_verify_still_names_the_one_before(ag
     assert cli("chain", "open", "--ledger", "local", "--json").document["seq"] == 1
     learn(cli, "shared", "one")
     assert cli("chain", "commit", "--json").document["seq"] == 2
-    told = cli("chain", "verify", "--json")
+    told = cli("verify", "--ledger", "local", "--json")
     assert told.status == 0
     assert [one["code"] for one in told.document["findings"]] == ["not_asked"]
 
@@ -108,7 +108,7 @@ def test_a_log_without_its_database_is_gone_and_not_merely_not_created(agent, cl
     cli("chain", "commit")
     for path in (tmp_path / "ledgers" / "local").glob("log.db*"):
         path.unlink()
-    for command in ("status", "commit", "checkpoint"):
+    for command in ("status", "commit"):
         told = cli("chain", command, "--json")
         assert (told.status, told.error["code"]) == (3, "rolled_back")
 
@@ -118,21 +118,21 @@ def test_evidence_of_a_file_is_checked_with_nothing_else(agent, cli, tmp_path, m
     cli("chain", "commit")
     told = cli("chain", "evidence", "--path", path, "-o", str(tmp_path / "evidence.json"))
     assert told.status == 0 and "Evidence in" in told.out
+    key = cli("chain", "status", "--json").document["key"]
     shutil.copy(path, tmp_path / "SKILL.md")
     monkeypatch.chdir(tmp_path)
     shutil.rmtree(agent)
-    told = cli("chain", "check", "evidence.json", "--content", "SKILL.md")
+    told = cli("verify", "evidence.json", "--content", "SKILL.md")
     assert told.status == 4 and f"It says: {path} is in snapshot " in told.out
-    key = cli("chain", "checkpoint", "--json").document["key"]
-    told = cli("chain", "check", "evidence.json", "--content", "SKILL.md", "--log-key", key)
+    told = cli("verify", "evidence.json", "--content", "SKILL.md", "--log-key", key)
     assert (told.status, told.err) == (0, "")
     assert told.out.startswith(f"Shown: {path} is in snapshot ")
     assert "Trust: L0" in told.out
     (tmp_path / "SKILL.md").write_text("other\n")
-    told = cli("chain", "check", "evidence.json", "--content", "SKILL.md", "--json")
+    told = cli("verify", "evidence.json", "--content", "SKILL.md", "--json")
     assert told.status == 3 and told.out == ""
     for option in ("--block-hash", "--log-key", "--owner", "--witness"):
-        told = cli("chain", "check", "evidence.json", option, "", "--json")
+        told = cli("verify", "evidence.json", option, "", "--json")
         assert (told.status, told.error["code"]) == (2, "usage"), option
 
 
@@ -142,7 +142,7 @@ def test_a_snapshot_that_was_skipped_is_shown_by_the_next_commitment(agent, cli,
     learn(cli, "shared", "two")
     committed = cli("chain", "commit", "--json").document["snapshot"]
     Path("../evidence.json").write_text(cli("chain", "evidence", skipped).out)
-    found = cli("chain", "check", "../evidence.json", "--json").document
+    found = cli("verify", "../evidence.json", "--json").document
     assert (found["snapshot"], found["committed"]) == (skipped, committed)
 
 
@@ -159,9 +159,6 @@ def test_verification_asks_ledgers_if_told_to(agent, cli):
     assert told.status == 0
     assert "local: commitment 1 of " in told.out and "1 snapshot behind the head" in told.out
     assert "Trust level L0\n" in told.out
-    assert masked(cli("chain", "verify")) == (
-        "local: commitment 1 of ID12, finalized, L0, 1 snapshot behind the head\n"
-    )
     validate("verify", cli("verify", "--ledger", "local", "--json").document)
 
 
@@ -176,7 +173,7 @@ def test_verification_fails_if_the_ledger_holds_what_was_undone(agent, cli):
 
 
 def test_verification_fails_where_nothing_is_committed(agent, cli):
-    told = cli("chain", "verify", "--json")
+    told = cli("verify", "--ledger", "local", "--json")
     assert told.status == 3 and told.document["findings"][0]["code"] == "not_committed"
 
 
@@ -191,72 +188,46 @@ def test_a_log_that_was_brought_back_from_a_copy_is_noticed(agent, cli, tmp_path
     assert cli("verify", "--ledger", "local").status == 3
 
 
-def test_a_checkpoint_can_be_given_away_and_asked_about_later(agent, cli, tmp_path):
-    cli("chain", "commit")
-    first = cli("chain", "checkpoint", "-o", str(tmp_path / "first.txt"), "--json").document
-    assert first["size"] == 1 and first["checkpoint"].startswith("brain.local/")
-    learn(cli, "shared", "one")
-    cli("chain", "commit")
-    told = cli("chain", "checkpoint", "--since", "1", "--json").document
-    assert told["size"] == 2 and len(told["path"]) == 1
-    path = [bytes.fromhex(step) for step in told["path"]]
-    verify_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
-
-
-def test_a_checkpoint_that_was_kept_is_compared_with_the_log(agent, cli, tmp_path):
-    kept = str(tmp_path / "kept.txt")
-    cli("chain", "commit")
-    cli("chain", "checkpoint", "-o", kept)
-    told = cli("chain", "checkpoint", "--compare", kept, "--json")
-    assert (told.status, told.document["compared"]["relation"]) == (0, "same")
-    assert cli("chain", "checkpoint", "--compare", kept).out.startswith("Same: ")
-    learn(cli, "shared", "one")
-    cli("chain", "commit")
-    told = cli("chain", "checkpoint", "--compare", kept, "--json")
-    validate("chain-checkpoint", told.document)
-    compared, last = told.document["compared"], told.document
-    assert (compared["relation"], compared["size"], last["size"]) == ("behind", 1, 2)
-    path = [bytes.fromhex(step) for step in compared["path"]]
-    verify_consistency(Path(kept).read_text("utf-8"), last["checkpoint"], last["key"], path)
-    assert cli("chain", "checkpoint", "--compare", kept, "--since", "1").status == 2
-
-
 def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(agent, cli, tmp_path):
+    kept = str(tmp_path / "kept.txt")
+    compare = ("verify", "--ledger", "local", "--compare", kept)
+
+    def faults() -> set[str]:
+        told = cli(*compare, "--json")
+        validate("verify", told.document)
+        found = {one["code"] for one in told.document["findings"] if one["severity"] == "error"}
+        assert told.status == (3 if found else 0)
+        return found
+
     cli("chain", "commit")
     shutil.copytree(tmp_path / "ledgers", tmp_path / "copy")
+    first = cli("chain", "status", "-o", kept, "--json").document
+    assert (first["checkpoint"], first["file"]) == (Path(kept).read_text("utf-8"), kept)
+    assert f"Key of the log: {first['key']}\n" in cli("chain", "status").out
+    assert faults() == set()
     learn(cli, "shared", "one")
     cli("chain", "commit")
-    kept = str(tmp_path / "kept.txt")
-    cli("chain", "checkpoint", "-o", kept)
+    assert faults() == set(), "the log extends it"
+    cli("chain", "status", "-o", kept)
     shutil.rmtree(tmp_path / "ledgers")
+    assert faults() == {"rolled_back", "another_log", "not_committed"}
     shutil.copytree(tmp_path / "copy", tmp_path / "ledgers")
-    told = cli("chain", "checkpoint", "--compare", kept, "--json")
-    assert (told.status, told.error["code"]) == (3, "rolled_back")
-    assert told.document["compared"]["relation"] == "ahead"
+    assert faults() == {"rolled_back"}
     cli("init", str(tmp_path / "other"))
     cli("-C", str(tmp_path / "other"), "chain", "commit")
-    told = cli("chain", "checkpoint", "--compare", kept, "--json")
-    validate("chain-checkpoint", told.document)
-    compared, key = told.document["compared"], told.document["key"]
-    assert (told.status, told.error["code"], compared["relation"]) == (3, "log_forked", "forked")
-    assert compared["checkpoint"] == Path(kept).read_text("utf-8")
-    with raises_code("log_forked", ProofError):  # the two are a proof for others
-        verify_consistency(compared["checkpoint"], compared["own"], key, [])
-
-
-def test_a_checkpoint_of_another_log_cannot_be_compared(agent, cli, tmp_path):
-    kept = str(tmp_path / "kept.txt")
-    cli("chain", "commit")
-    cli("chain", "checkpoint", "-o", kept)
+    assert faults() == {"log_forked", "rolled_back"}
     shutil.rmtree(tmp_path / "ledgers")
     cli("chain", "open", "--ledger", "local")
-    told = cli("chain", "checkpoint", "--compare", kept, "--json")
-    assert (told.status, told.error["code"]) == (3, "wrong_origin")
+    assert faults() == {"wrong_origin"}
+    for wrong in (compare[:1], (*compare[:2], "all"), compare[:1]):
+        assert cli(*wrong, "--compare", kept).status == 2
+    assert cli(*compare[:-1], "nothing.txt").status == 1
 
 
-def test_a_checkpoint_of_nothing_is_an_error(cli, folder):
-    told = cli("chain", "checkpoint", "--json")
-    assert told.status == 1 and told.error["code"] == "no_checkpoint" and told.error["hint"]
+def test_a_log_without_an_entry_has_no_checkpoint(agent, cli, tmp_path):
+    assert cli("chain", "status", "-o", str(tmp_path / "c.txt")).status == 2
+    told = cli("chain", "status", "--json").document
+    assert (told["key"], told["checkpoint"], told["file"]) == (None, None, None)
 
 
 def test_a_batch_commits_each_brain_and_names_what_it_cannot(cli, folder, tmp_path):
@@ -283,9 +254,9 @@ def test_a_ledger_that_nobody_knows_is_named_with_those_there_are(agent, cli):
         assert "local" in told.error["hint"]
 
 
-@pytest.mark.parametrize("call", ["deploy", "accept"])
+@pytest.mark.parametrize("call", [["deploy"], ["owner", "--accept"]])
 def test_what_is_for_a_chain_says_so(agent, cli, call):
-    told = cli("chain", call, "--json")
+    told = cli("chain", *call, "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger"
 
 
@@ -344,25 +315,24 @@ def test_what_a_witness_signed_travels_in_the_evidence(agent, cli, tmp_path):
     from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED, sign_cosignature
 
     cli("chain", "commit")
-    text = cli("chain", "checkpoint", "--json").document["checkpoint"]
+    text = cli("chain", "status", "--json").document["checkpoint"]
     file = tmp_path / "checkpoint.txt"
     file.write_text(text)
     by = ("--witness", str(WITNESS))
-    told = cli("chain", "checkpoint", "--cosigned", str(file), *by, "--json")
+    told = cli("chain", "record", str(file), *by, "--json")
     assert told.status == 3 and told.error["code"] == "no_cosignature"
     line = sign_cosignature(signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
     file.write_text(text + str(line))
-    told = cli("chain", "checkpoint", "--cosigned", str(file), *by)
+    told = cli("chain", "record", str(file), *by)
     assert told.status == 0 and "Stored 1 cosignature: witness.example/w1" in told.out
     assert cli("chain", "status", "--json").document["trust_level"] == "L1"
     evidence = str(tmp_path / "evidence.json")
     cli("chain", "evidence", "-o", evidence)
-    assert "Trust: L1, one witness cosigned the log" in cli("chain", "check", evidence, *by).out
+    assert "Trust: L1, one witness cosigned the log" in cli("verify", evidence, *by).out
     other = ("--witness", str(WITNESS).replace("w1", "w2"))
-    assert cli("chain", "check", evidence, *other).status != 0
-    for wrong in (["--cosigned", str(file)], [*by]):
-        assert cli("chain", "checkpoint", *wrong).status == 2
+    assert cli("verify", evidence, *other).status != 0
+    assert cli("chain", "record", *by).status == 2
     for text in ("", "nonsense\n", "x" * 2_000_000):
         file.write_text(text)
-        told = cli("chain", "checkpoint", "--cosigned", str(file), *by, "--json")
+        told = cli("chain", "record", str(file), *by, "--json")
         assert told.status in (1, 3) and told.error["code"] != "internal"

@@ -74,7 +74,6 @@ secrets
 config
 chain commit
 chain status
-chain verify
 publish ../published --to agentskills
 adopt ../home
 tools list
@@ -84,13 +83,13 @@ sign --all
 gc --grace 0
 doctor
 verify
-verify --deep
+verify --deep --ledger local
 completion bash
 """
 """One call a line, in this order, of what there is to do with a brain."""
 
 ELSEWHERE = {
-    "chain": "they go to a ledger, of which `commit`, `status` and `verify` stand for all",
+    "chain": "they go to a ledger, of which `commit` and `status` stand for all",
     "config": "they change the settings of the user",
     "demo": "it makes a brain of its own, by the commands above",
     "evolve": "it asks a model, and records what it says as an upsert does",

@@ -65,10 +65,9 @@ def done(cli: Call, *call: str, at: str = "") -> Any:
     Evidence that is checked without the hash of its block is consistent, and no more.
     """
     told = cli(*(["-C", at] if at else []), *call, "--json")
-    is_unknown = call[:2] == ("chain", "check") and "--block-hash" not in call
+    is_unknown = call[0] == "verify" and call[1].endswith(".json") and "--block-hash" not in call
     assert told.status == (4 if is_unknown else 0), told.err
-    depth = 3 if call[:2] == ("chain", "authorize") else 2
-    validate("-".join(call[:depth]), told.document)
+    validate("-".join(call[: 1 if call[0] == "verify" else 2]), told.document)
     return told.document
 
 
@@ -111,7 +110,7 @@ def test_a_brain_is_opened_priced_committed_and_verified(agent, cli, chain):
     status = done(cli, "chain", "status", *on)
     assert [one["seq"] for one in status["commitments"]] == [1, 2] and status["behind"] == 0
     assert status["owner"] == status["commitments"][0]["sender"]
-    assert done(cli, "chain", "verify", *on)["trust_level"] == "L1"
+    assert done(cli, "verify", *on)["trust_level"] == "L1"
     told = cli("verify", *on)
     assert told.status == 0 and "\nTrust level L1\n" in told.out
 
@@ -133,18 +132,18 @@ def test_evidence_holds_offline_for_who_brings_the_block_hash(node, agent, cli, 
     file = str(tmp_path / "evidence.json")
     told = cli("chain", "evidence", "--ledger", chain, "--path", path, "-o", file)
     assert told.status == 0, told.err
-    found = done(cli, "chain", "check", file, "--content", path)
+    found = done(cli, "verify", file, "--content", path)
     assert found["trust_level"] == "L0" and any("block" in one for one in found["missing"])
     hash = node.block(found["chain"]["block"])["hash"]
-    found = done(cli, "chain", "check", file, "--content", path, "--block-hash", hash)
+    found = done(cli, "verify", file, "--content", path, "--block-hash", hash)
     assert found["trust_level"] == "L3"
     assert found["chain"]["owner"] == node.accounts[0].lower()
     other = node.block(found["chain"]["block"] - 1)["hash"]
-    assert cli("chain", "check", file, "--block-hash", other).status == 3
-    short = cli("chain", "check", file, "--content", path, "--block-hash", hash[:18])
+    assert cli("verify", file, "--block-hash", other).status == 3
+    short = cli("verify", file, "--content", path, "--block-hash", hash[:18])
     assert short.status == 0 and "the rest of the block hash" in short.out
-    assert cli("chain", "check", file, "--block-hash", other[:18]).status == 3
-    assert cli("chain", "check", file, "--block-hash", hash[:10]).status == 1
+    assert cli("verify", file, "--block-hash", other[:18]).status == 3
+    assert cli("verify", file, "--block-hash", hash[:10]).status == 1
 
 
 def test_a_signer_commits_and_a_stranger_cannot(node, agent, cli, chain, use):
@@ -155,11 +154,11 @@ def test_a_signer_commits_and_a_stranger_cannot(node, agent, cli, chain, use):
     told = cli("chain", "commit", *on, "--json")
     assert told.status == 1 and told.error["code"] == "unauthorized"
     use(0)
-    done(cli, "chain", "signer", node.accounts[1], *on)
+    done(cli, "chain", "owner", "--signer", node.accounts[1], *on)
     use(1)
     assert done(cli, "chain", "commit", *on)["sender"] == node.accounts[1].lower()
     use(0)
-    done(cli, "chain", "signer", "--none", *on)
+    done(cli, "chain", "owner", "--signer", "none", *on)
     learn(cli, "shared", "two")
     use(1)
     assert cli("chain", "commit", *on, "--json").error["code"] == "unauthorized"
@@ -168,17 +167,20 @@ def test_a_signer_commits_and_a_stranger_cannot(node, agent, cli, chain, use):
 def test_a_brain_changes_hands_in_two_steps(node, agent, cli, chain, use):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
-    done(cli, "chain", "transfer", node.accounts[1], *on)
-    done(cli, "chain", "transfer", "--withdraw", *on)
+    done(cli, "chain", "owner", "--offer", node.accounts[1], *on)
+    done(cli, "chain", "owner", "--offer", "none", *on)
     use(1)
-    told = cli("chain", "accept", *on, "--json")
+    told = cli("chain", "owner", "--accept", *on, "--json")
     assert told.status == 1 and told.error["code"] == "unauthorized"
     assert node.accounts[1].lower() in told.error["message"]
     use(0)
-    assert cli("chain", "transfer", "0x" + "0" * 40, *on, "--json").error["code"] == "bad_address"
-    done(cli, "chain", "transfer", node.accounts[1], *on)
+    assert (
+        cli("chain", "owner", "--offer", "0x" + "0" * 40, *on, "--json").error["code"]
+        == "bad_address"
+    )
+    done(cli, "chain", "owner", "--offer", node.accounts[1], *on)
     use(1)
-    done(cli, "chain", "accept", *on)
+    done(cli, "chain", "owner", "--accept", *on)
     learn(cli, "shared", "one")
     assert done(cli, "chain", "commit", *on)["seq"] == 2
     assert done(cli, "chain", "status", *on)["owner"] == node.accounts[1].lower()
@@ -211,12 +213,12 @@ def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
             *("--path", "skills/a/SKILL.md", "-o", str(tmp_path / "evidence.json")),
         )
         assert told.status == 0, told.err
-        told = cli("chain", "check", str(tmp_path / "evidence.json"), "--json")
+        told = cli("verify", str(tmp_path / "evidence.json"), "--json")
         assert told.status == 4  # until the reader brings the hash of the block
         found = told.document
         assert found["chain"]["sender"] == node.accounts[0].lower()
         hash = node.block(found["chain"]["block"])["hash"]
-        found = done(cli, "chain", "check", str(tmp_path / "evidence.json"), "--block-hash", hash)
+        found = done(cli, "verify", str(tmp_path / "evidence.json"), "--block-hash", hash)
         assert found["trust_level"] == "L3"
         assert found["log"]["size"] == 5
         assert cli("-C", brain, "verify", "--ledger", chain).status == 0
@@ -244,7 +246,7 @@ def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
         node.set_automine(True)
         node.mine()
     assert done(cli, "chain", "status", *on)["seq"] == 2
-    assert done(cli, "chain", "verify", *on)["ok"]
+    assert done(cli, "verify", *on)["ok"]
 
 
 def test_a_keystore_opens_with_the_passphrase_in_a_file(
@@ -307,7 +309,7 @@ def test_what_cannot_be_reached_is_a_clear_error(node, agent, cli, chain):
     told = cli("verify", "--ledger", chain, "--json")
     assert told.status == 3
     assert [one["code"] for one in told.document["findings"]] == ["unreachable"]
-    told = cli("chain", "verify", "--ledger", chain)
+    told = cli("verify", "--ledger", chain)
     assert f"{chain}: could not be read\n" in told.out
 
 
@@ -320,14 +322,14 @@ def test_what_waits_for_a_block_is_not_told_as_done(node, agent, cli, chain, mon
     try:
         with monkeypatch.context() as patch:
             patch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
-            told = cli("chain", "signer", node.accounts[1], *on)
+            told = cli("chain", "owner", "--signer", node.accounts[1], *on)
         assert told.status == 0
         assert told.out.startswith("Not yet in a block: Signer is ")
         assert done(cli, "chain", "status", *on)["signer"] is None
     finally:
         node.mine()
         node.set_automine(True)
-    assert cli("chain", "signer", "--none", *on).out.startswith("Only the owner")
+    assert cli("chain", "owner", "--signer", "none", *on).out.startswith("Only the owner")
 
 
 @pytest.mark.parametrize("way", ["deploy", "contract"])

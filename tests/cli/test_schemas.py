@@ -22,11 +22,8 @@ from tests.support.decisions import admit_new
 from tests.support.task_folders import HARBOR, make_task
 from tests.support.user_settings import configure
 
-ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
-ON_A_CHAIN |= {"chain-supersede", "chain-record"}
+ON_A_CHAIN = {"chain-deploy", "chain-owner", "chain-record"}
 """What takes a node: `test_on_chain` calls these."""
-WITH_AN_ACCOUNT = {"chain-account-new"}
-"""What makes the key of an account: `test_keystores` calls it."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
 OTHERS |= {"proof", "evidence", "receipt", "verdict"}
 
@@ -307,15 +304,11 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("chain-batch", ["chain", "batch", "."], None),
     ("chain-status", ["chain", "status"], None),
     ("chain-status", ["chain", "status"], commit),
-    ("chain-verify", ["chain", "verify"], commit),
+    ("verify", ["verify", "--ledger", "local"], commit),
     ("verify", ["verify", "--ledger", "all"], commit),
-    ("chain-contract", ["chain", "contract"], None),
-    ("chain-contract", ["chain", "contract", "-o", "c.json"], None),
-    ("chain-checkpoint", ["chain", "checkpoint"], commit),
-    ("chain-checkpoint", ["chain", "checkpoint", "--since", "1", "-o", "c.txt"], commit),
+    ("chain-status", ["chain", "status", "-o", "c.txt"], commit),
     ("chain-evidence", ["chain", "evidence", "@~1"], commit),
     ("chain-evidence", ["chain", "evidence", "@~1", "-o", "e.json"], commit),
-    ("chain-check", ["-C", ".", "chain", "check", "e.json"], evidence),
     ("verify", ["-C", ".", "verify", "e.json"], evidence),
     ("config", ["config"], configured),
     ("config", ["config", "ledger.base"], configured),
@@ -388,7 +381,7 @@ def test_what_accepting_prints_keeps_its_schema(agent, cli):
 
 
 def test_every_command_with_json_is_among_the_calls():
-    called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN | WITH_AN_ACCOUNT
+    called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
     called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 

@@ -17,7 +17,7 @@ __all__ = ["agent", "cli", "folder", "keys"]
 
 DESTROYS = set(
     "delete gc redact redo reject remove repair restore retire revert revoke"
-    " supersede transfer undo unpin commit deploy accept".split()
+    " undo unpin commit deploy accept owner".split()
 )
 WORDS = (
     "edit react retract reduct reject0 carted traced record rest store restart rename remote"

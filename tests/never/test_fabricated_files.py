@@ -69,8 +69,8 @@ EVERY_CHECK = [
     ("verify", "path.json", "--content", "SKILL.md"),
     ("verify", "section.json"),
     ("verify", "descent.json"),
-    ("chain", "check", "evidence.json"),
-    ("chain", "check", "evidence.json", "--content", "SKILL.md"),
+    ("verify", "evidence.json"),
+    ("verify", "evidence.json", "--content", "SKILL.md"),
     ("alone", "evidence.json"),
 ]
 
@@ -119,7 +119,7 @@ def test_a_brain_that_the_reader_names_vouches_for_its_snapshots(desk, tmp_path,
         assert owner.proofs.check(proof).ok and not victim.proofs.check(proof).ok
 
 
-@pytest.mark.parametrize("form", [("chain", "check"), ("alone",)])
+@pytest.mark.parametrize("form", [("verify",), ("alone",)])
 def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(desk, form):
     """That the attacker's key made it is then what is shown, and nobody else's is."""
     status, out, _ = desk.run(*form, "evidence.json", "--log-key", desk.facts["log"])
@@ -137,7 +137,7 @@ def test_a_known_snapshot_vouches_for_no_commitment_of_it(desk, tmp_path):
     here, file = str(tmp_path / "attacker"), str(desk.folder / "bare.json")
     assert desk.run("-C", here, "chain", "evidence", "-o", file)[0] == 0
     for words in (("--snapshot", desk.facts["false"]), ()):
-        for call in (("-C", here, "chain", "check", file), ("alone", file)):
+        for call in (("-C", here, "verify", file), ("alone", file)):
             status, out, _ = desk.run(*call, *words)
             assert status == 4 and out.startswith(SENTENCE), call
     assert desk.run("alone", file, "--log-key", desk.facts["log"])[0] == 0
@@ -173,9 +173,9 @@ def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snaps
 
 def test_only_the_help_of_what_can_end_so_names_that_exit_status(desk):
     """A command that can, and does not say so, or says so and cannot, misleads a script."""
-    commands = {"verify": 1, "chain check": 1}
+    commands = {"verify": 1}
     commands |= dict.fromkeys(("prove", "show", "log"), 0)
-    commands |= {f"chain {name}": 0 for name in ("commit", "evidence", "status", "verify")}
+    commands |= {f"chain {name}": 0 for name in ("commit", "evidence", "status")}
     for name, expected in commands.items():
         help_text = desk.run(*name.split(), "--help")[1]
         assert ("\n  4    consistent" in help_text) == expected, name

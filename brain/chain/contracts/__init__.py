@@ -21,11 +21,6 @@ def load_artifact() -> dict[str, Any]:
     return content
 
 
-def compiler_input() -> bytes:
-    """Return the standard JSON input of the compiler, which block explorers take too."""
-    return _read_file("BrainRegistry.input.json")
-
-
 def _read_file(name: str) -> bytes:
     from importlib.resources import files
 

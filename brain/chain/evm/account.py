@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,32 +88,6 @@ class Account:
             fields["to"] = bytes.fromhex(transaction.to[2:])
         signed = self._key.sign_transaction(fields)
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
-
-
-class NewAccount(NamedTuple):
-    """A new account: its address, 0x…, and the content of its keystore file."""
-
-    address: str
-    keystore: bytes
-
-
-def create_account(passphrase: str) -> NewAccount:
-    """Return an account of a random key, in a keystore of version 3 by scrypt.
-
-    Takes 256 MiB and about a second, as each guess of the passphrase does. Raises
-    `InvalidInput` (`passphrase_needed`) for an empty one.
-    """
-    if not passphrase:
-        raise _passphrase_needed_error()
-    with preserve_recursion_limit():
-        from eth_account import Account as Library
-
-    key = secrets.token_bytes(32)
-    while not _is_key(key):
-        key = secrets.token_bytes(32)
-    address = Account(key).address
-    keystore = {**Library.encrypt(key, passphrase), "address": address[2:]}
-    return NewAccount(address, json.dumps(keystore, indent=2).encode() + b"\n")
 
 
 def account_from_hex(text: str) -> Account:

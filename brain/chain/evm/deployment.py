@@ -1,9 +1,4 @@
-"""Deploys the contract, at the same address on every chain where possible (CREATE2).
-
-Most chains have the CREATE2 proxy at one address; a contract that it creates has an address
-that depends on the code alone (EIP-1014). Without the proxy, a plain creation transaction is
-sent. Either way, the code at the address is compared in the end.
-"""
+"""The address of BrainRegistry on chains that have the usual deployment proxy (EIP-1014)."""
 
 from __future__ import annotations
 
@@ -15,12 +10,31 @@ from .. import contracts
 from ..evidence import rlp
 from ..evidence.keccak import keccak256
 from . import registry_contract
-from .create2 import CREATE2_PROXY, creation_calls, registry_address
 from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .tx_status import SentTransaction
+
+CREATE2_PROXY = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
+"""The deterministic deployment proxy; its calldata is a salt and the creation code."""
+CREATE2_SALT = bytes(32)
+
+
+def creation_calls() -> tuple[tuple[str, bytes], tuple[str, bytes]]:
+    """Return how the contract is created: on its own, and by the proxy.
+
+    Each is the address to call, "" for none, and the calldata.
+    """
+    code = contracts.creation_code()
+    return ("", code), (CREATE2_PROXY, CREATE2_SALT + code)
+
+
+def registry_address() -> str:
+    """Return the address at which the proxy creates the contract, the same on all chains."""
+    proxy = bytes.fromhex(CREATE2_PROXY[2:])
+    code_hash = keccak256(contracts.creation_code())
+    return "0x" + keccak256(b"\xff" + proxy + CREATE2_SALT + code_hash)[12:].hex()
 
 
 class DeployResult(NamedTuple):

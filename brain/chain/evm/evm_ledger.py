@@ -352,5 +352,5 @@ def _overtaken_error(error: Conflict) -> Conflict:
     return Conflict(
         error.message,
         code=error.code,
-        hint="remove the signer first, with `brain chain signer --none`; then run it again",
+        hint="remove the signer first, with `brain chain owner --signer none`; then run it again",
     )

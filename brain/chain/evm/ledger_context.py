@@ -104,8 +104,7 @@ class LedgerContext:
             raise InvalidInput(
                 f"writing to {self.config.name} needs the key of an account",
                 code="no_key",
-                hint=f"name its keystore: `brain config ledger.{self.config.name}.keystore FILE`;"
-                " `brain chain account new` makes one",
+                hint=f"name its keystore: `brain config ledger.{self.config.name}.keystore FILE`",
             )
         return self._account
 

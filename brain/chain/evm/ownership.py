@@ -73,7 +73,7 @@ class Ownership:
             raise Conflict(
                 f"the offer of this brain ended{when}",
                 code="expired",
-                hint="ask its owner to offer it again, with `brain chain transfer`",
+                hint="ask its owner to offer it again, with `brain chain owner --offer`",
             ) from error
 
     def read_offer(self, brain: bytes) -> Offer | None:

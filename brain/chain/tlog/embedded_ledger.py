@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from ...errors import Conflict, InvalidInput, NotFound, ProofError, VerificationFailed
 from ..ledger_protocol import (
@@ -30,7 +30,7 @@ from ..ledger_protocol import (
 from . import audit, log_export, log_files, log_verifier, signed_note
 from .checkpoints import Cosignature
 from .log_entry import MAX_TIME_MS
-from .log_reader import IndexedEntry, LogReader, SignedCheckpoint, verify_entry_row
+from .log_reader import IndexedEntry, LogReader, SignedCheckpoint
 from .log_writer import LogWriter
 from .rfc6962 import HASH_BYTES
 
@@ -40,20 +40,13 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class ExportedLog(NamedTuple):
-    """A log: its last checkpoint, its verifier key, and the data of its leaves."""
-
-    checkpoint: str
-    key: str
-    entries: Iterator[bytes]
-
-
 class EmbeddedLedger:
     """A `Ledger` in `folder`, which the first commitment creates.
 
     A commitment is durable and final when it is returned. Reading never writes. Any number
     of processes may use one folder; an object is for one thread. `clock` returns ms since
-    1970; `timeout` is how many seconds to wait for other writers. Every method may raise
+    1970; `timeout` is how many seconds to wait for other writers; `kept` are checkpoints of it
+    that were kept elsewhere, which `verify` compares. Every method may raise
     `StoreError`, for a damaged log with the code `bad_log` or `bad_store`, and
     `VerificationFailed` (`rolled_back`) for one whose database is gone.
     """
@@ -64,7 +57,9 @@ class EmbeddedLedger:
         clock: Callable[[], int] = now_ms,
         name: str = "local",
         timeout: float = log_files.LOG_LOCK_SECONDS,
+        kept: Sequence[str] = (),
     ) -> None:
+        self._kept = kept
         self.name = name
         self._folder = folder
         self._clock = clock
@@ -170,19 +165,6 @@ class EmbeddedLedger:
         log = self._require_log()
         return log_export.checkpoint_note(log, self._signed_checkpoint(log, size))
 
-    def consistency(self, old_size: int, new_size: int) -> list[bytes]:
-        """Return the path for `log_verifier.verify_consistency` between two checkpoints.
-
-        Raises `NotFound` (`no_checkpoint`), `InvalidInput` (`bad_sizes`).
-        """
-        if old_size > new_size:
-            raise InvalidInput(
-                f"the older checkpoint has {old_size} entries, more than the newer with {new_size}",
-                code="bad_sizes",
-                hint="name the smaller size first",
-            )
-        return log_export.consistency_path(self._require_log(), old_size, new_size)
-
     def add_cosignature(self, text: str, witnesses: Sequence[str]) -> list[Cosignature]:
         """Store the cosignatures of witnesses on a checkpoint of this log, and return them.
 
@@ -203,21 +185,14 @@ class EmbeddedLedger:
         log.store_cosignatures(signed_note.parse_note(text), state, cosignatures)
         return list(cosignatures)
 
-    def export(self) -> ExportedLog:
-        """Return the log for anybody to verify; the entries are read while they are iterated."""
-        log = self._require_log()
-        last = log.last_checkpoint()
-        rows = log.iter_entry_rows(last.checkpoint.size)
-        data = (verify_entry_row(row).leaf_data for row in rows)
-        return ExportedLog(log_export.checkpoint_note(log, last), str(log.key), data)
-
     def verify(self, older: Sequence[str] = ()) -> list[LedgerFault]:
         """Recompute and compare all hashes, and return the faults.
 
-        `older` are checkpoints that were stored elsewhere. Reports damage, and whether
-        the log was rolled back or forked since one of `older`, or since the state that was
-        last acknowledged in this folder.
+        `older` are checkpoints that were stored elsewhere, besides those kept. Reports damage,
+        and whether the log was rolled back or forked since one of them, or since the state that
+        was last acknowledged in this folder.
         """
+        older = [*self._kept, *older]
         try:
             log = self._open_reader()
         except VerificationFailed as error:

@@ -15,7 +15,7 @@ MAX_SEQ = (1 << 63) - 1
 MAX_TIME_MS = 253_402_300_799_999
 """The last millisecond of the year 9999, UTC, as in snapshots."""
 
-_HINT = "run `brain chain verify` to check the whole log"
+_HINT = "run `brain verify --ledger local` to check the whole log"
 _ID_BYTES = 32
 
 

@@ -86,21 +86,12 @@ def inclusion_evidence(
     }
 
 
-def consistency_path(log: LogReader, old: int, new: int) -> list[bytes]:
-    """Return the consistency path between two sizes; raises as `checkpoint_at`."""
-    before, after = checkpoint_at(log, old), checkpoint_at(log, new)
-    path = log.range_hashes(compact_ranges.consistency_ranges(old, new))
-    if not is_consistent(old, before.root, new, after.root, path):
-        raise damaged_log_error(f"the first {old} entries do not lead to the first {new}")
-    return path
-
-
 def no_checkpoint_error(size: int) -> NotFound:
     """Return the error for a size without a checkpoint."""
     return NotFound(
         f"there is no checkpoint of {size} entries",
         code="no_checkpoint",
-        hint="`brain chain checkpoint` prints the last one, once something was committed",
+        hint="`brain chain status` prints the last one, once something was committed",
     )
 
 

@@ -63,7 +63,8 @@ LOG = FileFormat(
     noun="a log",
     label="the log",
     folder="the folder of the log",
-    damaged="run `brain chain verify` for details, and restore the folder of the log from a backup",
+    damaged="run `brain verify --ledger local` for details, and restore the folder of the log"
+    " from a backup",
     application_id=LOG_APPLICATION_ID,
     version=LOG_SCHEMA_VERSION,
     tables=LOG_TABLES,

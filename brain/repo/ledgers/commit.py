@@ -324,5 +324,5 @@ def _supersede_hint(ledger: Ledger) -> str:
         return ""
     return (
         "; if a stolen key did, the owner disowns it with"
-        f" `brain chain supersede --ledger {ledger.name}`"
+        f" `brain chain owner --disown REV --ledger {ledger.name}`"
     )

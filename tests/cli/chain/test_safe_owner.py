@@ -48,28 +48,28 @@ def test_a_safe_opens_commits_and_hands_over_a_brain(
     assert (status["seq"], status["owner"], status["behind"]) == (2, safe.address, 0)
     assert status["commitments"][1]["author"] == safe.address
     assert done(cli, "chain", "record", committed, *on)["seq"] == 2
-    assert done(cli, "chain", "verify", *on)["ok"]
+    assert done(cli, "verify", *on)["ok"]
 
     node.mine(3)
     evidence = str(tmp_path / "evidence.json")
     assert cli("chain", "evidence", *on, "-o", evidence).status == 0
-    found = done(cli, "chain", "check", evidence)
+    found = done(cli, "verify", evidence)
     assert found["seq"] == 2 and found["chain"]["owner"] == safe.address
     hash = node.block(found["chain"]["block"])["hash"]
-    assert done(cli, "chain", "check", evidence, "--block-hash", hash)["trust_level"] == "L3"
+    assert done(cli, "verify", evidence, "--block-hash", hash)["trust_level"] == "L3"
 
     person = node.accounts[1]
-    execute("signer", person)
+    execute("owner", "--signer", person)
     learn(cli, "shared", "two")
     use(1)
     assert done(cli, "chain", "commit", *on)["author"] == person.lower()
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
-    execute("supersede", "@~1")
+    execute("owner", "--disown", "@~1")
     status = done(cli, "chain", "status", *on)
     assert (status["seq"], status["signer"]) == (4, None)
-    execute("transfer", person)
+    execute("owner", "--offer", person)
     use(1)
-    done(cli, "chain", "accept", *on)
+    done(cli, "chain", "owner", "--accept", *on)
     assert done(cli, "chain", "status", *on)["owner"] == person.lower()
 
 
@@ -77,8 +77,8 @@ def test_a_safe_takes_over_a_brain(node, cli, chain, safe, execute, use):
     on = ("--ledger", chain)
     use(0)
     done(cli, "chain", "open", *on)
-    done(cli, "chain", "transfer", safe.address, *on)
-    execute("accept", signed_by=("--from", safe.address))
+    done(cli, "chain", "owner", "--offer", safe.address, *on)
+    execute("owner", "--accept", signed_by=("--from", safe.address))
     assert done(cli, "chain", "status", *on)["owner"] == safe.address
     learn(cli, "shared", "one")
     refused = cli("chain", "commit", *on, "--json")
@@ -96,7 +96,7 @@ def test_a_safe_anchors_the_log_of_a_machine(node, cli, chain, safe, execute, tm
     assert refused.error["code"] == "not_committed", "it committed no brain by itself"
     node.mine(3)
     assert cli("chain", "evidence", *on, "-o", evidence).status == 0
-    found = done(cli, "chain", "check", evidence)
+    found = done(cli, "verify", evidence)
     assert found["chain"]["sender"] == safe.address
 
 

@@ -65,9 +65,9 @@ def test_a_brain_is_opened_and_committed_without_a_key_here(node, cli, offline, 
     node.mine(3)
     evidence = str(tmp_path / "evidence.json")
     assert cli("chain", "evidence", *on, "-o", evidence).status == 0
-    assert done(cli, "chain", "check", evidence)["seq"] == 2
+    assert done(cli, "verify", evidence)["seq"] == 2
     assert done(cli, "chain", "record", made["transaction"], *on)["seq"] == 2, "again"
-    assert cli("op", "log").out.count(" to dev") == 2
+    assert cli("log", "--ops").out.count(" to dev") == 2
 
 
 def test_printing_changes_neither_the_brain_nor_the_journal(
@@ -81,7 +81,8 @@ def test_printing_changes_neither_the_brain_nor_the_journal(
         return {path: path.read_bytes() for path in (*here, tmp_path / "config.toml")}
 
     before, block, other = contents(), node.block_number(), node.accounts[1]
-    for command in (["commit"], ["signer", other], ["transfer", other], ["transfer", "--withdraw"]):
+    changes = (["--signer", other], ["--offer", other], ["--offer", "none"])
+    for command in (["commit"], *(["owner", *what] for what in changes)):
         write(*command)
         assert node.block_number() == block
         assert list(tmp_path.glob("ledgers/chains/**/*.json")) == []
@@ -111,14 +112,14 @@ def test_a_file_says_what_the_transaction_does(node, cli, offline, tmp_path):
 def test_all_that_the_owner_does_can_be_signed_elsewhere(node, cli, offline, send):
     on, other = ("--ledger", offline), node.accounts[1].lower()
     done(cli, "chain", "record", send("open"), *on)
-    send("signer", other)
+    send("owner", "--signer", other)
     assert done(cli, "chain", "status", *on)["signer"] == other
     learn(cli, "shared", "one")
     done(cli, "chain", "record", send("commit", sender=1), *on)
-    made = done(cli, "chain", "record", send("supersede", "@~1"), *on)
+    made = done(cli, "chain", "record", send("owner", "--disown", "@~1"), *on)
     assert (made["seq"], made["snapshots"]) == (3, 0)
-    send("transfer", other)
-    send("accept", sender=1)
+    send("owner", "--offer", other)
+    send("owner", "--accept", sender=1)
     assert done(cli, "chain", "status", *on)["owner"] == other
 
 

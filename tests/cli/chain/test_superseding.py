@@ -25,7 +25,7 @@ from tests.support.user_settings import settings_of
 def registry_id(agent, cli, chain, node):
     """The id on the chain of the brain, opened with its second account as the signer."""
     opened = done(cli, "chain", "open", "--ledger", chain)
-    done(cli, "chain", "signer", node.accounts[1], "--ledger", chain)
+    done(cli, "chain", "owner", "--signer", node.accounts[1], "--ledger", chain)
     creator = bytes.fromhex(node.accounts[0][2:])
     return storage_layout.brain_id(creator, bytes.fromhex(opened["brain"]))
 
@@ -56,13 +56,13 @@ def test_the_owner_disowns_what_a_stolen_signer_committed_and_the_lineage_goes_o
     learn(cli, "shared", "one")
     refused = cli("chain", "commit", *on, "--json")
     assert refused.status == 12 and refused.error["code"] == "ledger_ahead"
-    assert "brain chain supersede --ledger dev" in refused.error["hint"]
+    assert "brain chain owner --disown REV --ledger dev" in refused.error["hint"]
     assert cli("verify", *on).status == 3
 
-    priced = done(cli, "chain", "supersede", *on, "--dry-run")
+    priced = done(cli, "chain", "owner", "--disown", "@", *on, "--dry-run")
     assert [one["snapshot"] for one in priced["disowned"]] == [one.hex() for one in ORPHANS]
     assert (priced["kept"], priced["commitment"]) == (1, None)
-    shown = cli("chain", "supersede", *on)
+    shown = cli("chain", "owner", "--disown", "@", *on)
     assert shown.status == 0, shown.err
     assert ORPHANS[1].hex()[:12] in shown.err.partition("Sending: ")[0]
     assert "as commitment 4" in shown.out
@@ -85,9 +85,9 @@ def test_the_owner_disowns_what_a_stolen_signer_committed_and_the_lineage_goes_o
         file = str(tmp_path / f"{seq}.json")
         made = cli("chain", "evidence", revision, *on, "-o", file)
         assert made.status == 0, made.err
-        found = done(cli, "chain", "check", file)
+        found = done(cli, "verify", file)
         assert (found["seq"], found["chain"]["repairs"]) == (seq, 1)
-        assert "the owner disowned commitments once" in cli("chain", "check", file).out
+        assert "the owner disowned commitments once" in cli("verify", file).out
 
 
 def test_evidence_of_older_commitments_holds_before_during_and_after_a_theft(
@@ -110,18 +110,18 @@ def test_evidence_of_older_commitments_holds_before_during_and_after_a_theft(
     status = cli("chain", "status", *on)
     assert "of a snapshot that this copy of the brain does not have" in status.out
     write_evidence("during")
-    done(cli, "chain", "supersede", *on)
+    done(cli, "chain", "owner", "--disown", "@", *on)
     learn(cli, "shared", "two")
     done(cli, "chain", "commit", *on)
     node.mine(2)
     shutil.rmtree(tmp_path / "ledgers")  # nothing kept from before
     write_evidence("after")
     for snapshot, file in files:
-        found = done(cli, "chain", "check", file)
+        found = done(cli, "verify", file)
         assert found["snapshot"] == snapshot
         hash = node.block(found["chain"]["block"])["hash"]
         assert found["chain"]["block_hash"] == hash
-    assert done(cli, "chain", "verify", *on)["ok"]
+    assert done(cli, "verify", *on)["ok"]
 
 
 def test_the_same_snapshot_is_committed_again_after_it_was_taken_over(
@@ -132,14 +132,14 @@ def test_the_same_snapshot_is_committed_again_after_it_was_taken_over(
     file = str(tmp_path / "evidence.json")
     assert cli("chain", "evidence", *on, "-o", file).status == 0  # of commitment 1, stored
     steal(*ORPHANS)
-    done(cli, "chain", "signer", "--none", *on)
-    made = done(cli, "chain", "supersede", *on)
+    done(cli, "chain", "owner", "--signer", "none", *on)
+    made = done(cli, "chain", "owner", "--disown", "@", *on)
     assert (made["commitment"]["seq"], made["commitment"]["changed"]) == (4, True)
     node.mine(2)
     assert cli("verify", *on).status == 0
     assert cli("chain", "evidence", *on, "-o", file).status == 0
-    assert done(cli, "chain", "check", file)["committed"] == made["commitment"]["snapshot"]
-    refused = cli("chain", "supersede", *on, "--json")
+    assert done(cli, "verify", file)["committed"] == made["commitment"]["snapshot"]
+    refused = cli("chain", "owner", "--disown", "@", *on, "--json")
     assert refused.status == 0 and refused.document["commitment"]["changed"] is False
 
 
@@ -149,11 +149,13 @@ def test_an_old_snapshot_that_a_stolen_signer_committed_is_disowned(cli, chain, 
     learn(cli, "shared", "one")
     done(cli, "chain", "commit", *on)
     steal(first)
-    failed = cli("chain", "verify", *on, "--json")
+    failed = cli("verify", *on, "--json")
     assert failed.document["findings"][0]["code"] == "commitment_order"
-    assert "brain chain supersede" in failed.error["hint"]
-    assert [one["seq"] for one in done(cli, "chain", "supersede", *on)["disowned"]] == [3]
-    assert done(cli, "chain", "verify", *on)["ok"]
+    assert "brain chain owner --disown" in failed.error["hint"]
+    assert [
+        one["seq"] for one in done(cli, "chain", "owner", "--disown", "@", *on)["disowned"]
+    ] == [3]
+    assert done(cli, "verify", *on)["ok"]
 
 
 def test_evidence_of_a_disowned_snapshot_is_refused_by_name(node, cli, chain, steal):
@@ -164,7 +166,7 @@ def test_evidence_of_a_disowned_snapshot_is_refused_by_name(node, cli, chain, st
     steal(bytes.fromhex(bad))
     node.mine(2)
     assert cli("chain", "evidence", "@", *on).status == 0
-    done(cli, "chain", "supersede", "@~1", *on)
+    done(cli, "chain", "owner", "--disown", "@~1", *on)
     refused = cli("chain", "evidence", bad, *on, "--json")
     assert refused.status == 12
     assert refused.error["code"] == "disowned" and "commitment 2" in refused.error["message"]
@@ -177,12 +179,12 @@ def test_another_machine_with_a_copy_of_the_brain_sees_the_same(
     copy = tmp_path / "copy"
     shutil.copytree(".", copy)
     steal(*ORPHANS)
-    done(cli, "chain", "supersede", *on)
+    done(cli, "chain", "owner", "--disown", "@", *on)
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "other ledgers"))
     shutil.copy(tmp_path / "config.toml", tmp_path / "other.toml")
     monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "other.toml"))
-    verified = done(cli, "chain", "verify", *on, at=str(copy))
+    verified = done(cli, "verify", *on, at=str(copy))
     assert verified["ok"] and [one["code"] for one in verified["findings"]] == ["disowned"]
     rows = done(cli, "chain", "status", *on, at=str(copy))["commitments"]
     assert [one["disowned_by"] for one in rows] == [None, 4, 4, None]
@@ -196,11 +198,11 @@ def test_a_run_that_died_between_sending_and_noting_is_repeated(cli, chain, stea
         plan = brain.ledger.plan_repair(ledger)
         with dies_before_call(last_seen_head, "record_last_seen_head"):
             brain.ledger.supersede(ledger, plan)
-    made = done(cli, "chain", "supersede", *on)
+    made = done(cli, "chain", "owner", "--disown", "@", *on)
     assert (made["commitment"]["seq"], made["commitment"]["changed"]) == (4, False)
     assert (made["kept"], made["disowned"]) == (4, [])
-    assert cli("op", "log").out.count(" to dev") == 2
-    assert done(cli, "chain", "verify", *on)["ok"]
+    assert cli("log", "--ops").out.count(" to dev") == 2
+    assert done(cli, "verify", *on)["ok"]
 
 
 def test_a_run_that_died_between_writing_and_sending_is_repeated(cli, chain, steal, node):
@@ -211,7 +213,7 @@ def test_a_run_that_died_between_writing_and_sending_is_repeated(cli, chain, ste
         plan = brain.ledger.plan_repair(ledger)
         with dies_before_call(TxSender, "_broadcast"):
             brain.ledger.supersede(ledger, plan)
-    assert done(cli, "chain", "supersede", *on)["commitment"]["seq"] == 4
+    assert done(cli, "chain", "owner", "--disown", "@", *on)["commitment"]["seq"] == 4
     assert done(cli, "chain", "status", *on)["seq"] == 4
 
 
@@ -228,22 +230,22 @@ def test_a_thief_who_commits_again_is_met_by_removing_the_signer_first(
 
     with monkeypatch.context() as patch:
         patch.setattr(EvmLedger, "supersede", overtaken)
-        refused = cli("chain", "supersede", *on, "--json")
+        refused = cli("chain", "owner", "--disown", "@", *on, "--json")
     assert refused.status == 12 and refused.error["code"] == "stale_parent"
-    assert "brain chain signer --none" in refused.error["hint"]
-    done(cli, "chain", "signer", "--none", *on)
-    assert done(cli, "chain", "supersede", *on)["kept"] == 1
+    assert "brain chain owner --signer none" in refused.error["hint"]
+    done(cli, "chain", "owner", "--signer", "none", *on)
+    assert done(cli, "chain", "owner", "--disown", "@", *on)["kept"] == 1
 
 
 def test_nothing_to_disown_is_said_and_a_snapshot_apart_is_refused(cli, chain, steal, use):
     on = ("--ledger", chain)
-    refused = cli("chain", "supersede", *on, "--json")
+    refused = cli("chain", "owner", "--disown", "@", *on, "--json")
     assert refused.status == 12 and refused.error["code"] == "nothing_to_disown"
     steal(ORPHANS[0])
-    refused = cli("chain", "supersede", "@~1", *on, "--json")
+    refused = cli("chain", "owner", "--disown", "@~1", *on, "--json")
     assert refused.status == 12 and refused.error["code"] == "not_descended"
     use(1)
-    refused = cli("chain", "supersede", *on, "--json")
+    refused = cli("chain", "owner", "--disown", "@", *on, "--json")
     assert refused.status == 1 and refused.error["code"] == "unauthorized"
     assert "is its signer, which may only commit" in refused.error["message"]
     validate("error", json.loads(refused.err))

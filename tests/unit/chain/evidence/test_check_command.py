@@ -92,7 +92,7 @@ def test_json_is_what_the_command_line_prints_too(folder, name):
     done = run(folder, f"{name}.json", "--json")
     result = json.loads(done.stdout)
     TOLD.validate(result)
-    command = [sys.executable, "-m", "brain_cli", "chain", "check", f"{name}.json", "--json"]
+    command = [sys.executable, "-m", "brain_cli", "verify", f"{name}.json", "--json"]
     other = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     assert done.returncode == other.returncode == 4
     assert json.loads(other.stdout) == result and result["consistent"] and not result["ok"]

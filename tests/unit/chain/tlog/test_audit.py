@@ -59,8 +59,6 @@ def asked(folder: Path) -> dict[str, Any]:
         "checkpoint": lambda log: log.checkpoint(),
         "cosigned": lambda log: log.checkpoint(8),
         "early": lambda log: log.checkpoint(3),
-        "consistency": lambda log: log.consistency(3, 10),
-        "export": lambda log: list(log.export().entries),
         "history": lambda log: log.history(derive_id("a")),
         "evidence": lambda log: log.evidence(derive_id("a"), derive_id("a", 2)),
     }

@@ -96,8 +96,6 @@ def test_a_log_without_entries_is_whole_and_has_no_checkpoint(log):
         log.checkpoint,
         lambda: log.checkpoint(0),
         lambda: log.checkpoint(1),
-        log.export,
-        lambda: log.consistency(0, 0),
     ):
         with raises_code("no_checkpoint", NotFound):
             ask()

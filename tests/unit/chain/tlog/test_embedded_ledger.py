@@ -9,7 +9,7 @@ from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
 from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.log_entry import MAX_TIME_MS, decode_entry
+from brain.chain.tlog.log_entry import MAX_TIME_MS
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError
 from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
@@ -37,10 +37,9 @@ def test_reading_makes_nothing(folder, log):
     assert log.head(derive_id("a")) is None
     assert log.history(derive_id("a")) == []
     assert (log.identity, log.key, log.verify()) == ("", "", [])
-    for ask in (log.checkpoint, log.export, lambda: log.consistency(1, 1)):
-        with pytest.raises(NotFound) as error:
-            ask()
-        assert code_of(error) == "no_checkpoint"
+    with pytest.raises(NotFound) as error:
+        log.checkpoint()
+    assert code_of(error) == "no_checkpoint"
     assert not folder.exists()
 
 
@@ -54,8 +53,6 @@ def test_reading_writes_nothing(folder, log):
         reader.status(derive_id("a"), derive_id("a", 1))
         reader.evidence(derive_id("a"), derive_id("a", 2))
         reader.checkpoint(2)
-        reader.consistency(1, 3)
-        list(reader.export().entries)
         assert reader.verify() == []
     after = {path: path.read_bytes() for path in folder.iterdir()}
     index = folder / "log.db-shm"  # the engine's shared memory, in which readers note themselves
@@ -176,24 +173,6 @@ def test_a_checkpoint_of_any_size_is_the_one_that_was_signed_then(log):
         assert code_of(error) == "no_checkpoint"
 
 
-def test_every_state_is_shown_to_extend_every_one_before(log):
-    commit_snapshots(log, "a", range(1, 12))
-    notes = [log.checkpoint(size) for size in range(1, 12)]
-    for new in range(1, 12):
-        for old in range(1, new + 1):
-            path = log.consistency(old, new)
-            before, after = log_verifier.verify_consistency(
-                notes[old - 1], notes[new - 1], log.key, path
-            )
-            assert (before.checkpoint.size, after.checkpoint.size) == (old, new)
-    with pytest.raises(InvalidInput) as error:
-        log.consistency(3, 2)
-    assert code_of(error) == "bad_sizes"
-    for old in (-1, 0):
-        with pytest.raises(NotFound):
-            log.consistency(old, 3)
-
-
 def test_a_commitment_that_a_witness_cosigned_is_more_than_hashes(log):
     commit_snapshots(log, "a", [1, 2])
     log.add_cosignature(cosigned(log), [str(WITNESS)])
@@ -245,16 +224,6 @@ def test_a_cosignature_of_another_log_is_refused(tmp_path, log):
         with pytest.raises(ProofError) as error:
             log.add_cosignature(cosigned(other), [str(WITNESS)])
     assert code_of(error) == "wrong_origin"
-
-
-def test_the_whole_log_can_be_exported_and_made_again(log):
-    log.commit_many(opening_requests(range(5)))
-    commit_snapshots(log, "a", [1, 2])
-    complete = log.export()
-    entries = [decode_entry(data) for data in complete.entries]
-    assert (complete.checkpoint, complete.key) == (log.checkpoint(), log.key)
-    assert [one.brain for one in entries[5:]] == [derive_id("a")] * 2
-    assert {one.brain for one in entries[:5]} == {derive_id(name) for name in range(5)}
 
 
 def test_a_log_without_its_key_is_read_and_not_appended_to(folder, log):

@@ -1,1 +1,0 @@
-"""The commands that bind keys to accounts of EVM chains, and make accounts."""
