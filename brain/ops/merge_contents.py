@@ -32,7 +32,7 @@ from ..skills import skill_version
 from ..skills.skill_document import set_version
 from ..skills.skill_metadata import read_skill_metadata
 from ..trust import POLICY_PATH
-from ..trust.policy import is_policy
+from ..trust.trust_file import is_policy
 from . import diff
 
 PathChanges = Mapping[str, Difference]

@@ -379,7 +379,7 @@ class Session:
         """
         if self.pinned_roots_provider is None:
             return frozenset()
-        from ..trust.signature_format import parse_key
+        from ..trust.ed25519 import parse_key
 
         return frozenset(map(parse_key, self.pinned_roots_provider(self.brain_id().hex())))
 

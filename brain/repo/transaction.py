@@ -276,9 +276,9 @@ def sign_new_snapshot(
     """Sign a new snapshot where it is recorded, if the session has a key."""
     session.last_recorded = snapshot_id
     if session.sign_with is not None:
-        from ..trust import signature_format
+        from ..trust import ed25519
 
-        made = signature_format.sign_snapshot(session.sign_with(), snapshot_id, snapshot)
+        made = ed25519.sign_snapshot(session.sign_with(), snapshot_id, snapshot)
         tx.put_signature(snapshot_id, made.key, made.signature)
 
 

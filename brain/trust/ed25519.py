@@ -1,22 +1,28 @@
-"""Ed25519 (RFC 8032) over OpenSSL; no other module imports the library.
+"""Ed25519 (RFC 8032) over OpenSSL, keys as text, and what a signature of a snapshot signs.
 
-Verification is strict, so that one signature has one form and no key signs everything:
-lengths are checked first; a public key must be the canonical encoding of a point, and
-not one of the eight points of small order, for which some signatures fit any message;
-`S` must lie below the order of the group, and `R` is compared as bytes (both OpenSSL).
+No other module imports the library. Verification is strict, so that one signature has one form
+and no key signs everything: lengths are checked first; a public key must be the canonical encoding
+of a point, and not one of the eight points of small order, for which some signatures fit any
+message; `S` must lie below the order of the group, and `R` is compared as bytes (both OpenSSL).
 Malformed keys and signatures are invalid, not an error.
-"""
+
+The message covers the brain and the snapshot, so a signature cannot be moved to another snapshot
+or brain. A snapshot commits to all its ancestors, and so does its signature."""
 
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..digest import DIGEST_SIZE
 from ..errors import InvalidInput
+from ..objects.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 
 SEED_SIZE = 32
 """Bytes of a private key."""
@@ -145,3 +151,59 @@ def private_key_from_pem(pem: bytes, passphrase: bytes) -> bytes:
 def is_encrypted_pem(pem: bytes) -> bool:
     """Tell whether PEM holds a private key under a passphrase."""
     return b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in pem
+
+
+SIGNATURE_CONTEXT = b"brain v1 signature"
+
+_KEY_PATTERN = re.compile(r"ed25519:([0-9a-f]{64})", re.ASCII)
+_SIGNATURE_PATTERN = re.compile(r"[0-9a-f]{128}", re.ASCII)
+
+
+class KeySignature(NamedTuple):
+    """A public key, 32 bytes, and its signature, 64 bytes."""
+
+    key: bytes
+    signature: bytes
+
+
+def signature_message(brain: bytes, snapshot_id: bytes) -> bytes:
+    """Return the bytes that are signed; `brain` and `snapshot_id` are 32 bytes each."""
+    if len(brain) != DIGEST_SIZE or len(snapshot_id) != DIGEST_SIZE:
+        raise ValueError("an id is 32 bytes")
+    return SIGNATURE_CONTEXT + brain + snapshot_id
+
+
+def snapshot_message(snapshot_id: bytes, snapshot: Snapshot) -> bytes:
+    """Return the bytes that are signed; the brain of a genesis is the genesis itself."""
+    return signature_message(snapshot.brain or snapshot_id, snapshot_id)
+
+
+def sign_snapshot(seed: bytes, snapshot_id: bytes, snapshot: Snapshot) -> KeySignature:
+    """Return the signature of a snapshot by a private key."""
+    signature = sign_message(seed, snapshot_message(snapshot_id, snapshot))
+    return KeySignature(public_key(seed), signature)
+
+
+def format_key(key: bytes) -> str:
+    """Return a public key as `ed25519:` and 64 hex digits."""
+    return f"ed25519:{key.hex()}"
+
+
+def parse_key(text: str) -> bytes:
+    """Return the public key that a text names. Raises `InvalidInput` (`bad_key`)."""
+    match = _KEY_PATTERN.fullmatch(text)
+    key = bytes.fromhex(match[1]) if match else b""
+    if not is_usable_key(key):
+        raise InvalidInput(
+            f'"{text}" is not a public key',
+            code="bad_key",
+            hint="its digits are those of no safe Ed25519 key: copy it again"
+            if match
+            else "a key is `ed25519:` and 64 hex digits in lower case; see `brain key list`",
+        )
+    return key
+
+
+def is_signature_text(value: Any) -> bool:
+    """Tell whether this is a signature as 128 lower-case hex digits."""
+    return isinstance(value, str) and _SIGNATURE_PATTERN.fullmatch(value) is not None

@@ -21,7 +21,7 @@ from .. import limits
 from ..errors import BrainError, Conflict, InvalidInput, NotFound, error_from_os, printable_text
 from ..util.files import write_atomic
 from . import ed25519
-from .signature_format import format_key, parse_key
+from .ed25519 import format_key, parse_key
 
 KEY_FILE_SUFFIX = ".pem"
 MAX_KEY_FILE_BYTES = 16 << 10

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..digest import is_hex_digest
 from ..errors import InvalidInput, error_from_os
 from ..util import settings, strict_json
-from .signature_format import parse_key
+from .ed25519 import parse_key
 
 ROOTS_FORMAT = "brain v1 roots"
 MAX_ROOT_KEYS = 16

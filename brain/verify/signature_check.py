@@ -1,23 +1,35 @@
-"""Check that snapshots are signed as the trust files require, and find equivocations."""
+"""Check that snapshots are signed as the trust files require, and find equivocations.
+
+An equivocation is one key that signed two continuations of one snapshot: both have the same first
+parent, and neither descends from the other. The key may have been stolen, or its owner shows
+different histories to different readers; a deliberate branch looks the same. So it is a warning. A
+head that descends from both hides neither, so to its reader it is no equivocation.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
 from ..errors import BrainError, NotVouched
+from ..objects import lineage
+from ..objects.lineage import LoadSnapshot
 from ..objects.snapshot import Snapshot
 from ..repo.session import Session, head_ref
 from ..results import Finding, Signer
-from ..trust import equivocation, locate_policy, signature_verification
-from ..trust.batch_verify import NO_SIGNERS, SignatureBatch, SignersBySnapshot
-from ..trust.equivocation import SiblingGroups
-from ..trust.policy import Policy, PolicyKey
-from ..trust.rights_graph import RightsGraph, RightsSource
-from ..trust.signature_format import format_key
-from ..trust.snapshot_verdict import SignatureVerdict
+from ..trust import rights, trust_file
+from ..trust.ed25519 import format_key
+from ..trust.rights import (
+    NO_SIGNERS,
+    RightsGraph,
+    RightsSource,
+    SignatureBatch,
+    SignatureVerdict,
+    SignersBySnapshot,
+)
+from ..trust.trust_file import Policy, PolicyKey
 
 
 class SignatureRequirements(NamedTuple):
@@ -104,14 +116,14 @@ class SignatureCheck:
             yield from self._find_policies_elsewhere()
         read = {step.id for step in graph.steps}
         for found in self._siblings.find_equivocations(self._session.load_snapshot, signers, read):
-            yield equivocation.equivocation_finding(found)
+            yield equivocation_finding(found)
 
     def _new_graph(self) -> RightsGraph:
         return RightsGraph(self._rights_source(), self._session.head())
 
     def _rights_source(self) -> RightsSource:
         session = self._session
-        locate = locate_policy.policy_locator(session.load_state)
+        locate = trust_file.policy_locator(session.load_state)
         return RightsSource(session.load_snapshot, locate, session.reader.read_blob)
 
     def _find_unpinned_roots(self) -> Iterator[Finding]:
@@ -132,13 +144,9 @@ class SignatureCheck:
                 yield Finding("before_trust", "error", session.head().hex(), "", text)
 
     def _judge_snapshots(self, graph: RightsGraph, signers: SignersBySnapshot) -> Iterator[Finding]:
-        verdicts = signature_verification.judge_lineage(graph, signers, self._requirements.roots)
+        verdicts = rights.judge_lineage(graph, signers, self._requirements.roots)
         required = self._requirements.required
-        collect = (
-            signature_verification.collect_required_findings
-            if required
-            else signature_verification.collect_findings
-        )
+        collect = rights.collect_required_findings if required else rights.collect_findings
         elsewhere = {here for here, signed in signers.items() if signed.invalid}
         yield from collect(_discard_judged(elsewhere, verdicts))
         for here in sorted(elsewhere):
@@ -168,3 +176,88 @@ def _discard_judged(
     for verdict in verdicts:
         waiting.discard(verdict.snapshot)
         yield verdict
+
+
+class EquivocationPair(NamedTuple):
+    """Two children of `parent`, neither of which descends from the other, signed by `key`."""
+
+    parent: bytes
+    key: bytes
+    first: bytes
+    second: bytes
+
+
+class SignedChild(NamedTuple):
+    """A snapshot as its first parent sees it, with the keys whose signatures fit it."""
+
+    id: bytes
+    generation: int
+    keys: tuple[bytes, ...]
+
+
+class SiblingGroups:
+    """Snapshots with the same first parent, grouped during a walk from children to parents.
+
+    Memory grows with the width of the walk, and with the groups of more than one child.
+    """
+
+    def __init__(self) -> None:
+        self._children: dict[bytes, list[tuple[bytes, int]]] = {}
+        self._groups: list[tuple[bytes, list[tuple[bytes, int]]]] = []
+
+    def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
+        """Add the next snapshot of the walk."""
+        children = self._children.pop(here, [])
+        if len(children) > 1:
+            self._groups.append((here, children))
+        if snapshot.parents:
+            child = (here, snapshot.generation)
+            self._children.setdefault(snapshot.parents[0], []).append(child)
+
+    def find_equivocations(
+        self,
+        load: LoadSnapshot,
+        signers: SignersBySnapshot,
+        merged_snapshots: Collection[bytes] = (),
+    ) -> Iterator[EquivocationPair]:
+        """Yield the equivocations in all groups; see `find_among_siblings`."""
+        for parent, children in self._groups:
+            signed_children = [
+                SignedChild(here, generation, signers.get(here, NO_SIGNERS).valid)
+                for here, generation in children
+            ]
+            yield from find_among_siblings(load, parent, signed_children, merged_snapshots)
+
+
+def find_among_siblings(
+    load: LoadSnapshot,
+    parent: bytes,
+    siblings: list[SignedChild],
+    merged_snapshots: Collection[bytes] = (),
+) -> Iterator[EquivocationPair]:
+    """Yield equivocations among the children of one first parent; raises what `load` raises.
+
+    Each child is reported against one sibling, not all. Two that are both among
+    `merged_snapshots`, which a reader's head descends from, are not reported.
+    """
+    ordered = sorted(siblings, key=lambda child: (child.generation, child.id))
+    for key in sorted({key for child in ordered for key in child.keys}):
+        earlier: list[SignedChild] = []
+        unread: list[SignedChild] = []
+        for second in ordered:
+            if key not in second.keys:
+                continue
+            merged = second.id in merged_snapshots
+            for first in unread if merged else earlier:
+                if not lineage.is_ancestor(load, first.id, second.id):
+                    yield EquivocationPair(parent, key, first.id, second.id)
+                    break
+            earlier.append(second)
+            if not merged:
+                unread.append(second)
+
+
+def equivocation_finding(found: EquivocationPair) -> Finding:
+    """Return an equivocation as a finding."""
+    text = f"{format_key(found.key)} also signed {found.first.hex()}, on the same snapshot before"
+    return Finding("equivocation", "warning", found.second.hex(), "", text)

@@ -85,7 +85,7 @@ MAX_LISTED_FINDINGS = 1000
 
 def parse_requirements(required: bool, roots: Sequence[str]) -> SignatureRequirements:
     """Return the requirements on signatures. Raises `InvalidInput` (`bad_key`)."""
-    from ..trust.signature_format import parse_key
+    from ..trust.ed25519 import parse_key
 
     return SignatureRequirements(required, frozenset(map(parse_key, roots)))
 

@@ -57,7 +57,7 @@ def key_new_command(
     the public key, for others to trust with 'brain key trust'.
     """
     from brain.trust import keyfile
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
 
     word = user_keys.read_passphrase(passphrase_file)
     if passphrase and not word:
@@ -80,7 +80,7 @@ def key_list_command(app: App, rev: str | None) -> None:
     keys are listed alone.
     """
     from brain.trust import keyfile
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
     from brain.util.utc_time import utc_time
 
     signing = default_signing_key()

@@ -36,7 +36,7 @@ def resolve_public_key(text: str) -> str:
     if text.startswith("ed25519:"):
         return text
     from brain.trust import keyfile
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
 
     try:
         return format_key(keyfile.describe_key(keys_folder(), text).key)
@@ -92,7 +92,7 @@ def choose_signing_key(name: str | None) -> str | None:
 def find_own_key(trusted: Sequence[str]) -> str | None:
     """Return the name of the user's first key whose public key is in `trusted`, else None."""
     from brain.trust import keyfile
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
 
     found = (key.name for key in keyfile.list_keys(keys_folder()) if format_key(key.key) in trusted)
     return next(found, None)

@@ -13,7 +13,7 @@ from brain.objects import operation
 from brain.objects.tree_node import FILE, TreeEntry
 from brain.repo.transaction import WriteTransaction, locked_write_transaction
 from brain.trust import ed25519
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.bench.arena import Arena
 
 SKILLS = 100

@@ -11,7 +11,7 @@ from brain import Brain
 from brain.objects import lineage
 from brain.objects.snapshot import encode_snapshot
 from brain.store.rows import ObjectKind
-from brain.trust.signature_format import KeySignature, format_key
+from brain.trust.ed25519 import KeySignature, format_key
 from tests.support.conformance import differential_campaign, javascript_peer
 from tests.support.conformance.golden_vectors import (
     FAMILIES,

@@ -31,8 +31,8 @@ from brain.repo.session import BrainState, Session
 from brain.store import redactions
 from brain.store.rows import ObjectKind
 from brain.store.writer import create_store
-from brain.trust import ed25519, signature_format, signature_verification
-from brain.trust.rights_graph import RightsSource
+from brain.trust import ed25519, rights
+from brain.trust.rights import RightsSource
 from brain.verify import operation_check
 from brain.verify.tree_check import check_bundles
 from tests.support.conformance import vector_facts
@@ -324,7 +324,7 @@ def _require(truth: bool, code: str) -> None:
 def _signature(vector: GoldenVector) -> dict[str, Any]:
     names = ("brain", "snapshot", "key", "signature")
     brain, here, key, signature = (bytes.fromhex(vector.input[name]) for name in names)
-    message = signature_format.signature_message(brain, here)
+    message = ed25519.signature_message(brain, here)
     _require(ed25519.verify_signature(key, message, signature), "bad_signature")
     return {"message": message.hex()}
 
@@ -345,7 +345,7 @@ def _rights(vector: GoldenVector) -> dict[str, Any]:
         "standings": [standings[here] for here in line.ids],
         "findings": sorted(
             [line.ids.index(bytes.fromhex(one.snapshot)), one.code, one.severity]
-            for one in signature_verification.collect_findings(verdicts)
+            for one in rights.collect_findings(verdicts)
         ),
     }
 

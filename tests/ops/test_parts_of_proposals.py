@@ -10,7 +10,7 @@ from brain_cli.commands import proposal as proposal_commands
 
 from brain import Brain, InvalidInput, NotFound
 from brain.trust import ed25519
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.cli.conftest import Call, cli, keys
 from tests.support.refusals import raises_code
 

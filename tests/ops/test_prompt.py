@@ -11,7 +11,7 @@ from brain.repo import head_index
 from brain.skills import index_lines
 from brain.skills.skill_metadata import SkillMetadata
 from brain.trust import ed25519
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.support.brains import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache
 from tests.support.refusals import raises_code

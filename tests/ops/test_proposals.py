@@ -7,7 +7,7 @@ from brain.encoding import pack
 from brain.ops import merge_state
 from brain.repo.transaction import lock_for_writing, store_transaction
 from brain.trust import ed25519
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.support.refusals import raises_code
 
 

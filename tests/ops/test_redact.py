@@ -16,7 +16,7 @@ from brain.results import Finding
 from brain.store import rows
 from brain.store.blobs import BlobDecoder
 from brain.store.database import TABLES
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.support.brains import skill_text, write_file
 from tests.support.derived_data import cache_folder, drop_memory_cache
 from tests.support.old_stores import pack_with_dictionary

@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.objects.snapshot import encode_snapshot
-from brain.trust import signature_verification
-from brain.trust.batch_verify import SnapshotSigners, verify_in_background
-from brain.trust.policy import KeyRevocation, Policy, PolicyKey, parse_policy
-from brain.trust.policy_edit import render_policy
-from brain.trust.rights_graph import RightsGraph
+from brain.trust import rights
+from brain.trust.rights import RightsGraph, SnapshotSigners, verify_in_background
+from brain.trust.trust_file import KeyRevocation, Policy, PolicyKey, parse_policy, render_policy
 from tests.conformance.independent import trust_policies
 from tests.support.hypothesis_strategies import ordered_subsets
 from tests.support.signed_lineages import (
@@ -188,7 +186,7 @@ def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_sa
     outline = RightsGraph(line.source(), line.head).read_ancestors()
     with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
-    asked = set(signature_verification.find_decisive_snapshots(outline))
+    asked = set(rights.find_decisive_snapshots(outline))
     changing = {
         here
         for here in model.above[line.head]
@@ -199,7 +197,7 @@ def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_sa
     standings = {one.snapshot: one.standing for one in line.verdicts(roots=roots)}
     expected = all(standings[here] != "refused" for here in asked)
     pinned = frozenset(PUBLIC_KEYS[number] for number in roots)
-    assert signature_verification.is_head_authorized(outline, some, pinned) == expected
+    assert rights.is_head_authorized(outline, some, pinned) == expected
 
 
 def rights_input(line: SignedLineage, roots: Iterable[int]) -> dict[str, Any]:
@@ -221,7 +219,7 @@ def rights_facts(line: SignedLineage, roots: Iterable[int]) -> dict[str, Any]:
     """Return how the snapshots of a lineage stand, and what is found, as a vector expects it."""
     verdicts = line.verdicts(roots=roots)
     standings = {one.snapshot: one.standing for one in verdicts}
-    found = line.number_findings(signature_verification.collect_findings(verdicts))
+    found = line.number_findings(rights.collect_findings(verdicts))
     return {
         "standings": [standings[here] for here in line.ids],
         "findings": sorted([number, code, severity] for number, code, severity in found),
@@ -242,10 +240,10 @@ def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(line
     with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
     outline = RightsGraph(line.source(), line.head).read_ancestors()
-    assert set(signature_verification.find_below_threshold(outline, signers)) == set(
+    assert set(rights.find_below_threshold(outline, signers)) == set(
         filter(model.unsatisfied, reached)
     )
-    assert set(signature_verification.find_missing_signatures(outline, signers, key)) == {
+    assert set(rights.find_missing_signatures(outline, signers, key)) == {
         here
         for here in reached
         if key not in model.signed(here)

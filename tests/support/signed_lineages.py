@@ -8,13 +8,17 @@ from brain.objects import lineage
 from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 from brain.results import Finding
-from brain.trust import ed25519, signature_format, signature_verification
-from brain.trust.batch_verify import SignatureRow, SignersBySnapshot, verify_in_background
-from brain.trust.equivocation import EquivocationPair, SiblingGroups
-from brain.trust.policy import KeyRevocation, Policy, PolicyKey
-from brain.trust.policy_edit import render_policy
-from brain.trust.rights_graph import RightsGraph, RightsSource
-from brain.trust.snapshot_verdict import SignatureVerdict
+from brain.trust import ed25519, rights
+from brain.trust.rights import (
+    RightsGraph,
+    RightsSource,
+    SignatureRow,
+    SignatureVerdict,
+    SignersBySnapshot,
+    verify_in_background,
+)
+from brain.trust.trust_file import KeyRevocation, Policy, PolicyKey, render_policy
+from brain.verify.signature_check import EquivocationPair, SiblingGroups
 
 KEY_SEEDS = [bytes([number]) * 32 for number in range(1, 7)]
 PUBLIC_KEYS = [ed25519.public_key(seed) for seed in KEY_SEEDS]
@@ -52,7 +56,7 @@ def verify_signatures(
     with verify_in_background(brain, signatures) as finish:
         graph = RightsGraph(source, head).read_ancestors()
         signers = finish()
-    return signature_verification.judge_lineage(graph, signers, roots)
+    return rights.judge_lineage(graph, signers, roots)
 
 
 def find_equivocations(
@@ -134,9 +138,7 @@ class SignedLineage:
         """Add signatures of some keys."""
         here = self.ids[number]
         for key in by:
-            self.rows.append(
-                (here, *signature_format.sign_snapshot(KEY_SEEDS[key], here, self.known[here]))
-            )
+            self.rows.append((here, *ed25519.sign_snapshot(KEY_SEEDS[key], here, self.known[here])))
 
     def source(self) -> RightsSource:
         blobs = {blob_id(content): content for content in self.files.values()}
@@ -155,9 +157,7 @@ class SignedLineage:
 
     def finding_codes(self, roots: Iterable[int] = ()) -> list[tuple[int, str, str]]:
         """Return what is found: number of the snapshot, code, severity."""
-        return self.number_findings(
-            signature_verification.collect_findings(self.verdicts(roots=roots))
-        )
+        return self.number_findings(rights.collect_findings(self.verdicts(roots=roots)))
 
     def number_findings(self, found: Iterable[Finding]) -> list[tuple[int, str, str]]:
         return [

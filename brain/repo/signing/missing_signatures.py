@@ -14,8 +14,7 @@ from ..transaction import lock_for_writing, store_transaction
 
 if TYPE_CHECKING:
     from ...results import Signature
-    from ...trust.batch_verify import SignersBySnapshot
-    from ...trust.rights_graph import RightsGraph
+    from ...trust.rights import RightsGraph, SignersBySnapshot
     from ..lineage_cache import AncestorSet
 
 
@@ -24,11 +23,11 @@ def find_unsigned(session: Session, rev: str = "@") -> list[str]:
 
     Oldest first, by the rights in force; none before there is a trust file.
     """
-    from ...trust import signature_verification
+    from ...trust import rights
 
     return [
         here.hex()
-        for here in signature_verification.find_below_threshold(
+        for here in rights.find_below_threshold(
             *_read_rights_and_signers(session, session.resolve(rev))
         )
     ]
@@ -47,7 +46,7 @@ def sign_missing_but(
     session: Session, head: bytes, key: bytes, excluded: AncestorSet | frozenset[bytes]
 ) -> list[Signature]:
     """Sign a snapshot and its ancestors as `sign_missing`, but for those in `excluded`."""
-    from ...trust import ed25519, signature_verification
+    from ...trust import ed25519, rights
     from .sign import sign_in_transaction
 
     public = ed25519.public_key(key)
@@ -55,7 +54,7 @@ def sign_missing_but(
         graph, signers = _read_rights_and_signers(session, head)
         missing = [
             here
-            for here in signature_verification.find_missing_signatures(graph, signers, public)
+            for here in rights.find_missing_signatures(graph, signers, public)
             if here not in excluded
         ]
         with store_transaction(session) as tx:
@@ -65,7 +64,7 @@ def sign_missing_but(
 def _read_rights_and_signers(
     session: Session, head: bytes
 ) -> tuple[RightsGraph, SignersBySnapshot]:
-    from ...trust.batch_verify import verify_in_background
+    from ...trust.rights import verify_in_background
     from .signature_policy import read_rights_graph
 
     with verify_in_background(session.brain_id(), session.reader.stream_signatures()) as finish:

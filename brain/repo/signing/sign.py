@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...results import Signature
 from ...store.writer import StoreTransaction
-from ...trust import ed25519, signature_format
+from ...trust import ed25519
 from ..session import Session
 from ..transaction import lock_for_writing, store_transaction
 
@@ -26,7 +26,7 @@ def sign_in_transaction(
     session: Session, tx: StoreTransaction, snapshot_id: bytes, seed: bytes
 ) -> Signature:
     """Sign a snapshot by its id."""
-    signed = signature_format.sign_snapshot(seed, snapshot_id, session.load_snapshot(snapshot_id))
+    signed = ed25519.sign_snapshot(seed, snapshot_id, session.load_snapshot(snapshot_id))
     tx.put_signature(snapshot_id, signed.key, signed.signature)
     return _describe_signature(snapshot_id, *signed)
 
@@ -55,9 +55,9 @@ def list_valid_signatures(session: Session, snapshot_id: bytes) -> list[tuple[by
     rows = session.reader.list_signatures(snapshot_id)
     if not rows:
         return []
-    message = signature_format.snapshot_message(snapshot_id, session.load_snapshot(snapshot_id))
+    message = ed25519.snapshot_message(snapshot_id, session.load_snapshot(snapshot_id))
     return [row for row in rows if ed25519.verify_signature(row[0], message, row[1])]
 
 
 def _describe_signature(snapshot_id: bytes, key: bytes, signature: bytes) -> Signature:
-    return Signature(signature_format.format_key(key), snapshot_id.hex(), signature.hex())
+    return Signature(ed25519.format_key(key), snapshot_id.hex(), signature.hex())

@@ -5,18 +5,21 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...errors import NotFound
-from ...trust import locate_policy, policy, signature_verification
-from ...trust.batch_verify import SnapshotSigners
-from ...trust.policy import Policy
-from ...trust.rights_graph import RightsGraph, RightsSource
-from ...trust.signature_rights import (
+from ...trust import rights as signature_verification
+from ...trust import trust_file
+from ...trust import trust_file as policy
+from ...trust.rights import (
     EVERY_SNAPSHOT,
+    RightsGraph,
+    RightsSource,
     SnapshotBits,
+    SnapshotSigners,
     assign_bits,
     build_rules,
     collect_revocations,
     find_objection,
 )
+from ...trust.trust_file import Policy
 from ..lineage_cache import AncestorSet
 from ..session import Session
 from .sign import list_valid_signatures
@@ -71,7 +74,7 @@ def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[by
 
 def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
     """Return the lineage of a head with its trust files."""
-    locate = locate_policy.policy_locator(session.load_state)
+    locate = trust_file.policy_locator(session.load_state)
     return RightsGraph(
         RightsSource(session.load_snapshot, locate, session.reader.read_blob), head
     ).read_ancestors()
@@ -89,12 +92,10 @@ def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
     (`bad_trust`).
     """
     signers = _find_valid_signers(session, snapshot_id)
-    locate = locate_policy.policy_locator(session.load_state)
+    locate = trust_file.policy_locator(session.load_state)
     parents = session.load_snapshot(snapshot_id).parents
     blobs = {locate(session.load_snapshot(parent)) for parent in parents} - {b""}
-    texts = (
-        locate_policy.read_policy_blob(session.reader.read_blob, blob) for blob in sorted(blobs)
-    )
+    texts = (trust_file.read_policy_blob(session.reader.read_blob, blob) for blob in sorted(blobs))
     policies = list(map(policy.parse_policy, texts))
     if not policies:
         return bool(signers)

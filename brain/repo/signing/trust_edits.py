@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ...errors import InvalidInput, NotFound
 from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
-from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
-from ...trust.signature_format import format_key, parse_key
+from ...trust import POLICY_PATH, trust_file
+from ...trust.ed25519 import format_key, parse_key
 from ..session import Session
 from ..transaction import WriteTransaction, locked_write_transaction
 from .sign import read_signatures
@@ -56,10 +56,13 @@ def trust_key(session: Session, key: str, name: str, threshold: int = 0) -> Trus
                 code="revoked_key",
                 hint="create a new key with `brain key new`, and trust that",
             )
-        return policy_edit.add_trusted_key(text, name, public, threshold)
+        return trust_file.add_trusted_key(text, name, public, threshold)
 
     return _edit_trust_file(
-        session, public, f"Trust {policy.check_key_name(name, policy.policy_edit_error)}", add_key
+        session,
+        public,
+        f"Trust {trust_file.check_key_name(name, trust_file.policy_edit_error)}",
+        add_key,
     )
 
 
@@ -73,7 +76,7 @@ def retire_key(session: Session, key: str) -> TrustChanged:
         session,
         public,
         f"End the rights of {key}",
-        lambda text: policy_edit.remove_trusted_key(_require_text(text), public),
+        lambda text: trust_file.remove_trusted_key(_require_text(text), public),
     )
 
 
@@ -87,9 +90,9 @@ def revoke_key(session: Session, key: str, reason: str, since: str = "") -> Trus
 
     def revoke(text: bytes) -> bytes:
         former = _read_rows(session, session.head()).get(public)
-        return policy_edit.revoke_trusted_key(_require_text(text), public, reason, first, former)
+        return trust_file.revoke_trusted_key(_require_text(text), public, reason, first, former)
 
-    message = f"Revoke {key}: {policy.check_revocation_reason(reason)}"
+    message = f"Revoke {key}: {trust_file.check_revocation_reason(reason)}"
     return _edit_trust_file(session, public, message, revoke)
 
 
@@ -99,7 +102,7 @@ def set_threshold(session: Session, threshold: int) -> TrustChanged:
         session,
         b"",
         f"Need {threshold} signatures",
-        lambda text: policy_edit.set_policy_threshold(_require_text(text), threshold),
+        lambda text: trust_file.set_policy_threshold(_require_text(text), threshold),
     )
 
 
@@ -153,10 +156,10 @@ def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
     Raises `InvalidInput` (`bad_trust`) if it is broken.
     """
     try:
-        blob = locate_policy.policy_locator(session.load_state)(session.load_snapshot(snapshot_id))
-        text = locate_policy.read_policy_blob(session.reader.read_blob, blob) if blob else b""
+        blob = trust_file.policy_locator(session.load_state)(session.load_snapshot(snapshot_id))
+        text = trust_file.read_policy_blob(session.reader.read_blob, blob) if blob else b""
         if text:
-            policy.parse_policy(text)
+            trust_file.parse_policy(text)
     except InvalidInput as error:
         raise InvalidInput(
             error.message,
@@ -188,11 +191,11 @@ def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, 
     )
 
 
-def _read_rows(session: Session, snapshot_id: bytes) -> dict[bytes, policy.PolicyKey]:
+def _read_rows(session: Session, snapshot_id: bytes) -> dict[bytes, trust_file.PolicyKey]:
     """Return the last row of each key in the trust files up to a snapshot, and its revocation."""
-    rows: dict[bytes, policy.PolicyKey] = {}
+    rows: dict[bytes, trust_file.PolicyKey] = {}
     for one in read_rights_graph(session, snapshot_id).rights:  # from the snapshot back
-        for row in one.keys if isinstance(one, policy.Policy) else ():
+        for row in one.keys if isinstance(one, trust_file.Policy) else ():
             last = rows.setdefault(row.key, row)
             if row.revoked and not last.revoked:
                 rows[row.key] = last._replace(revoked=row.revoked)
@@ -210,11 +213,11 @@ def _require_text(text: bytes) -> bytes:
 
 
 def _describe_policy(text: bytes) -> tuple[int, list[TrustedKey]]:
-    parsed = policy.parse_policy(text)
+    parsed = trust_file.parse_policy(text)
     return parsed.threshold, list(map(_describe_key, parsed.keys))
 
 
-def _describe_key(key: policy.PolicyKey) -> TrustedKey:
+def _describe_key(key: trust_file.PolicyKey) -> TrustedKey:
     revoked = key.revoked and Revocation(key.revoked.since.hex() or None, key.revoked.reason)
     ends = key.begin.hex() or None, key.end.hex() or None
     return TrustedKey(key.name, format_key(key.key), *ends, revoked)

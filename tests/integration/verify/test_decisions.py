@@ -13,7 +13,7 @@ from brain.objects.tree_node import LINK, TreeEntry
 from brain.repo.transaction import locked_write_transaction
 from brain.results import Finding
 from brain.store.rows import object_checksum
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from tests.support.brain_templates import copy_brain

@@ -7,14 +7,9 @@ from brain.errors import InvalidInput
 from brain.objects.tree_node import FILE, TreeEntry
 from brain.repo.session import Session
 from brain.repo.transaction import locked_write_transaction
-from brain.trust import (
-    locate_policy,
-    pinned_roots,
-    policy_edit,
-    signature_verification,
-)
-from brain.trust.rights_graph import RightsSource
-from brain.trust.signature_format import format_key
+from brain.trust import pinned_roots, rights, trust_file
+from brain.trust.ed25519 import format_key
+from brain.trust.rights import RightsSource
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_text, verify_signatures
 
@@ -251,7 +246,7 @@ def test_after_a_broken_trust_file_the_last_good_one_is_in_force_and_repairs_it(
 def test_a_revocation_that_was_tidied_away_still_counts(brain):
     trusting(brain, 0, 1)
     brain.trust.revoke(NAMES[1], "stolen")
-    for text in (policy_edit.add_trusted_key(b"", "key 0", PUBLIC_KEYS[0]), trust_file_text(0, 1)):
+    for text in (trust_file.add_trusted_key(b"", "key 0", PUBLIC_KEYS[0]), trust_file_text(0, 1)):
         (brain.root / "trust.json").write_bytes(text)
         brain.snapshot()
     assert told(brain) == set()
@@ -414,11 +409,11 @@ def long_lineage(brain: Brain, count: int) -> None:
 def test_two_thousand_signed_snapshots_are_judged_as_by_the_pure_check(brain):
     long_lineage(brain, 2000)
     session = session_of(brain)
-    locate = locate_policy.policy_locator(session.load_state)
+    locate = trust_file.policy_locator(session.load_state)
     source = RightsSource(session.load_snapshot, locate, session.reader.read_blob)
     rows = list(session.reader.stream_signatures())
     verdicts = verify_signatures(session.brain_id(), session.head(), source, rows)
-    pure = list(signature_verification.collect_findings(verdicts))
+    pure = list(rights.collect_findings(verdicts))
     found = brain.verify().findings
     assert len(pure) > 1000 and len({one.code for one in pure}) == 4
     assert found == pure[: len(found)] and len(found) == 1000

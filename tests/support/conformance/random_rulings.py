@@ -7,7 +7,7 @@ from typing import Any
 from brain.digest import blob_id
 from brain.encoding import pack
 from brain.objects.snapshot import encode_snapshot
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.support.cases import read_cases
 from tests.support.conformance import random_mutations
 from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage

@@ -16,7 +16,7 @@ from brain.errors import BrainError
 from brain.objects import snapshot, tree_node
 from brain.objects.tree_node import is_node_boundary
 from brain.proofs.json_fields import to_base64
-from brain.trust import ed25519, signature_format
+from brain.trust import ed25519
 from tests.support import ed25519_curve
 from tests.support.conformance import random_mutations
 
@@ -249,7 +249,7 @@ def key_with_torsion(draw: Random, given: dict[str, str]) -> dict[str, str]:
     if draw.random() < 0.5:
         point = ed25519_curve.add_points(point, draw.choice(_TORSION))
     start = ed25519_curve.encode_point(*point)
-    message = signature_format.signature_message(
+    message = ed25519.signature_message(
         *(bytes.fromhex(given[name]) for name in ("brain", "snapshot"))
     )
     k = int.from_bytes(hashlib.sha512(start + key + message).digest(), "little")

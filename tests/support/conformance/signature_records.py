@@ -12,7 +12,7 @@ from brain.digest import DIGEST_SIZE
 from brain.encoding import pack, unpack
 from brain.errors import FormatError
 from brain.trust import ed25519
-from brain.trust.signature_format import KeySignature
+from brain.trust.ed25519 import KeySignature
 
 MAX_SIGNATURES_PER_SNAPSHOT = 256
 """Signatures of one snapshot in one record."""

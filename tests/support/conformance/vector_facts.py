@@ -15,9 +15,9 @@ from brain.gating.output_check import score_outcomes
 from brain.proofs.check import ProvenFact
 from brain.receipts import decode_receipt, encode_receipt
 from brain.results import Evidence
-from brain.trust import policy as policies
-from brain.trust.policy import Policy
-from brain.trust.signature_format import format_key
+from brain.trust import trust_file as policies
+from brain.trust.ed25519 import format_key
+from brain.trust.trust_file import Policy
 from brain.util.utc_time import epoch_ms
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_rules import (

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from brain.trust import equivocation, signature_format
-from brain.trust.batch_verify import verify_in_background
-from brain.trust.equivocation import EquivocationPair
+from brain.trust import ed25519
+from brain.trust.rights import verify_in_background
+from brain.verify import signature_check
+from brain.verify.signature_check import EquivocationPair
 from tests.support.signed_lineages import PUBLIC_KEYS, SignedLineage, find_equivocations
 
 
@@ -93,11 +94,11 @@ def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first():
 
 
 def test_an_equivocation_is_a_warning_on_the_second():
-    told = equivocation.equivocation_finding(
+    told = signature_check.equivocation_finding(
         EquivocationPair(bytes(32), PUBLIC_KEYS[0], b"1" * 32, b"2" * 32)
     )
     assert (told.code, told.severity, told.snapshot) == ("equivocation", "warning", "32" * 32)
-    key = signature_format.format_key(PUBLIC_KEYS[0])
+    key = ed25519.format_key(PUBLIC_KEYS[0])
     assert told.message == f"{key} also signed {'31' * 32}, on the same snapshot before"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from brain.errors import BrainError
 from brain.trust import ed25519, keyfile
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.support.refusals import raises_code
 
 

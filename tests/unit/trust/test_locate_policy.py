@@ -7,9 +7,8 @@ from brain.errors import BrainError
 from brain.objects.bundle import State
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
-from brain.trust import locate_policy
-from brain.trust.locate_policy import LocatePolicy, policy_locator
-from brain.trust.policy import MAX_POLICY_BYTES
+from brain.trust import trust_file
+from brain.trust.trust_file import MAX_POLICY_BYTES, LocatePolicy, policy_locator
 from tests.support.node_store import MemoryNodeStore
 from tests.support.refusals import raises_code
 from tests.support.snapshot_graphs import SnapshotGraph
@@ -81,6 +80,6 @@ def test_a_trust_file_is_a_file_of_at_most_the_greatest_size(kind, size, message
 
 def test_a_trust_file_is_read_only_under_its_own_id():
     contents = {BLOB: b"trust", blob_id(b"other"): b"trust"}
-    assert locate_policy.read_policy_blob(contents.__getitem__, BLOB) == b"trust"
+    assert trust_file.read_policy_blob(contents.__getitem__, BLOB) == b"trust"
     with raises_code("corrupt_object", BrainError):
-        locate_policy.read_policy_blob(contents.__getitem__, blob_id(b"other"))
+        trust_file.read_policy_blob(contents.__getitem__, blob_id(b"other"))

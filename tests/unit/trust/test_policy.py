@@ -9,9 +9,9 @@ import jsonschema_rs
 import pytest
 
 from brain.errors import BrainError
-from brain.trust import ed25519, policy, policy_edit
-from brain.trust.policy import KeyRevocation, Policy, PolicyKey
-from brain.trust.signature_format import format_key
+from brain.trust import ed25519, trust_file
+from brain.trust.ed25519 import format_key
+from brain.trust.trust_file import KeyRevocation, Policy, PolicyKey
 from tests.support.refusals import raises_code
 
 KEYS = [ed25519.public_key(bytes([number]) * 32) for number in range(1, 5)]
@@ -43,13 +43,13 @@ FULL = f"""\
 
 
 def parse(text: str) -> Policy:
-    return policy.parse_policy(text.encode())
+    return trust_file.parse_policy(text.encode())
 
 
 def refused(text: str | bytes) -> str:
     content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     with raises_code("bad_trust", BrainError) as caught:
-        policy.parse_policy(content)
+        trust_file.parse_policy(content)
     assert caught.value.hint
     return caught.value.message
 
@@ -61,7 +61,12 @@ def row(**fields: Any) -> dict[str, Any]:
 
 def file(*rows: Any, **fields: Any) -> str:
     return json.dumps(
-        {"format": policy.POLICY_FORMAT, "threshold": 1, "keys": list(rows) or [row()], **fields}
+        {
+            "format": trust_file.POLICY_FORMAT,
+            "threshold": 1,
+            "keys": list(rows) or [row()],
+            **fields,
+        }
     )
 
 
@@ -123,7 +128,7 @@ def keeps_schema(text: str) -> bool:
 
 
 def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape():
-    for text in (FULL, file(), policy_edit.add_trusted_key(b"", "a", KEYS[0]).decode()):
+    for text in (FULL, file(), trust_file.add_trusted_key(b"", "a", KEYS[0]).decode()):
         assert keeps_schema(text)
     for bad in BAD_ROWS:
         text = json.dumps(bad, ensure_ascii=False)
@@ -138,103 +143,106 @@ def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape():
 
 
 def test_a_new_file_trusts_one_key():
-    text = policy_edit.add_trusted_key(b"", "Ana López", KEYS[0])
-    assert policy.parse_policy(text) == Policy(1, (PolicyKey("Ana López", KEYS[0]),))
+    text = trust_file.add_trusted_key(b"", "Ana López", KEYS[0])
+    assert trust_file.parse_policy(text) == Policy(1, (PolicyKey("Ana López", KEYS[0]),))
 
 
 def test_a_file_is_written_in_one_layout():
-    assert policy_edit.render_policy(parse(FULL)) == FULL.encode()
-    assert policy_edit.add_trusted_key(
+    assert trust_file.render_policy(parse(FULL)) == FULL.encode()
+    assert trust_file.add_trusted_key(
         json.dumps(json.loads(FULL)).encode(), "c", KEYS[2]
     ).startswith(FULL.encode()[: FULL.index("\n    }\n  ]")])
 
 
 def test_a_key_is_added_at_the_end():
-    text = policy_edit.add_trusted_key(FULL.encode(), "third: #1", KEYS[2])
-    assert policy.parse_policy(text).keys == (*parse(FULL).keys, PolicyKey("third: #1", KEYS[2]))
+    text = trust_file.add_trusted_key(FULL.encode(), "third: #1", KEYS[2])
+    assert trust_file.parse_policy(text).keys == (
+        *parse(FULL).keys,
+        PolicyKey("third: #1", KEYS[2]),
+    )
 
 
 def test_a_key_is_revoked_and_keeps_the_ends_of_its_row():
-    full = policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2])
-    text = policy_edit.revoke_trusted_key(full, KEYS[1], 'lost "it"')
-    before, after = (policy.parse_policy(one).keys[1] for one in (full, text))
+    full = trust_file.add_trusted_key(FULL.encode(), "c", KEYS[2])
+    text = trust_file.revoke_trusted_key(full, KEYS[1], 'lost "it"')
+    before, after = (trust_file.parse_policy(one).keys[1] for one in (full, text))
     assert after == before._replace(revoked=KeyRevocation(b"", 'lost "it"'))
 
 
 def test_a_key_is_removed_and_revoked_later():
-    two = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
-    (_, former) = policy.parse_policy(two).keys
-    one = policy_edit.remove_trusted_key(two, KEYS[1])
-    assert policy.parse_policy(one).keys == (PolicyKey("a", KEYS[0]),)
-    text = policy_edit.revoke_trusted_key(one, KEYS[1], "stolen", former=former)
-    assert policy.parse_policy(text).keys[1] == former._replace(
+    two = trust_file.add_trusted_key(trust_file.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
+    (_, former) = trust_file.parse_policy(two).keys
+    one = trust_file.remove_trusted_key(two, KEYS[1])
+    assert trust_file.parse_policy(one).keys == (PolicyKey("a", KEYS[0]),)
+    text = trust_file.revoke_trusted_key(one, KEYS[1], "stolen", former=former)
+    assert trust_file.parse_policy(text).keys[1] == former._replace(
         revoked=KeyRevocation(b"", "stolen")
     )
-    taken = policy_edit.add_trusted_key(one, "b", KEYS[2])
-    text = policy_edit.revoke_trusted_key(taken, KEYS[1], "stolen", former=former)
-    assert policy.parse_policy(text).keys[2].name == KEYS[1].hex()
+    taken = trust_file.add_trusted_key(one, "b", KEYS[2])
+    text = trust_file.revoke_trusted_key(taken, KEYS[1], "stolen", former=former)
+    assert trust_file.parse_policy(text).keys[2].name == KEYS[1].hex()
 
 
 def test_a_key_that_was_revoked_can_be_revoked_since_another_snapshot_or_ever():
-    text = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
-    late = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
-    early = policy_edit.revoke_trusted_key(late, KEYS[1], "lost earlier", bytes.fromhex(OTHER))
-    ever = policy_edit.revoke_trusted_key(early, KEYS[1], "never ours")
-    assert policy.parse_policy(early).keys[1].revoked == (bytes.fromhex(OTHER), "lost earlier")
-    assert policy.parse_policy(ever).keys[1].revoked == (b"", "never ours")
+    text = trust_file.add_trusted_key(trust_file.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
+    late = trust_file.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
+    early = trust_file.revoke_trusted_key(late, KEYS[1], "lost earlier", bytes.fromhex(OTHER))
+    ever = trust_file.revoke_trusted_key(early, KEYS[1], "never ours")
+    assert trust_file.parse_policy(early).keys[1].revoked == (bytes.fromhex(OTHER), "lost earlier")
+    assert trust_file.parse_policy(ever).keys[1].revoked == (b"", "never ours")
 
 
 def test_the_most_keys_can_all_be_ended_and_revoked_with_the_longest_reasons():
     """A file that is full must not keep anybody from revoking a stolen key."""
     rows = [
         PolicyKey(f"{number:03}" + '"' * 61, key, bytes(32), b"" if number == 0 else bytes(32))
-        for number, key in enumerate(usable(policy.MAX_POLICY_KEYS))
+        for number, key in enumerate(usable(trust_file.MAX_POLICY_KEYS))
     ]
-    text = policy_edit.render_policy(Policy(1, tuple(rows)))
+    text = trust_file.render_policy(Policy(1, tuple(rows)))
     for one in rows[1:]:
-        text = policy_edit.revoke_trusted_key(text, one.key, "\\" * 256, bytes(32))
-    found = policy.parse_policy(text)
-    assert sum(key.revoked is not None for key in found.keys) == policy.MAX_POLICY_KEYS - 1
-    assert len(text) < policy.MAX_POLICY_BYTES
+        text = trust_file.revoke_trusted_key(text, one.key, "\\" * 256, bytes(32))
+    found = trust_file.parse_policy(text)
+    assert sum(key.revoked is not None for key in found.keys) == trust_file.MAX_POLICY_KEYS - 1
+    assert len(text) < trust_file.MAX_POLICY_BYTES
     spaced = json.dumps(json.loads(text), indent=3).encode()
-    assert policy.parse_policy(spaced) == found
+    assert trust_file.parse_policy(spaced) == found
 
 
 def test_a_threshold_is_set():
-    text = policy_edit.set_policy_threshold(
-        policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2]), 2
+    text = trust_file.set_policy_threshold(
+        trust_file.add_trusted_key(FULL.encode(), "c", KEYS[2]), 2
     )
-    assert policy.parse_policy(text).threshold == 2
+    assert trust_file.parse_policy(text).threshold == 2
     short = json.dumps(json.loads(FULL)).encode()
-    assert policy_edit.set_policy_threshold(short, 1) == short
+    assert trust_file.set_policy_threshold(short, 1) == short
 
 
 def test_an_edit_that_makes_no_sense_is_refused():
-    two = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
-    gone = policy_edit.revoke_trusted_key(two, KEYS[0], "lost")
+    two = trust_file.add_trusted_key(trust_file.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
+    gone = trust_file.revoke_trusted_key(two, KEYS[0], "lost")
     for make in (
-        lambda: policy_edit.add_trusted_key(two, "c", KEYS[0]),
-        lambda: policy_edit.add_trusted_key(two, "a", KEYS[2]),
-        lambda: policy_edit.add_trusted_key(two, "", KEYS[2]),
-        lambda: policy_edit.remove_trusted_key(two, KEYS[2]),
-        lambda: policy_edit.remove_trusted_key(gone, KEYS[0]),
-        lambda: policy_edit.remove_trusted_key(gone, KEYS[1]),
-        lambda: policy_edit.revoke_trusted_key(gone, KEYS[0], "again"),
-        lambda: policy_edit.revoke_trusted_key(gone, KEYS[0], "less", bytes(32)),
-        lambda: policy_edit.revoke_trusted_key(gone, KEYS[1], "all of them"),
-        lambda: policy_edit.revoke_trusted_key(two, KEYS[0], "a\nb"),
-        lambda: policy_edit.set_policy_threshold(two, 3),
-        lambda: policy_edit.set_policy_threshold(two, 0),
-        lambda: policy_edit.set_policy_threshold(gone, 2),
-        lambda: policy_edit.add_trusted_key(b'{"threshold": 1}', "a", KEYS[0]),
+        lambda: trust_file.add_trusted_key(two, "c", KEYS[0]),
+        lambda: trust_file.add_trusted_key(two, "a", KEYS[2]),
+        lambda: trust_file.add_trusted_key(two, "", KEYS[2]),
+        lambda: trust_file.remove_trusted_key(two, KEYS[2]),
+        lambda: trust_file.remove_trusted_key(gone, KEYS[0]),
+        lambda: trust_file.remove_trusted_key(gone, KEYS[1]),
+        lambda: trust_file.revoke_trusted_key(gone, KEYS[0], "again"),
+        lambda: trust_file.revoke_trusted_key(gone, KEYS[0], "less", bytes(32)),
+        lambda: trust_file.revoke_trusted_key(gone, KEYS[1], "all of them"),
+        lambda: trust_file.revoke_trusted_key(two, KEYS[0], "a\nb"),
+        lambda: trust_file.set_policy_threshold(two, 3),
+        lambda: trust_file.set_policy_threshold(two, 0),
+        lambda: trust_file.set_policy_threshold(gone, 2),
+        lambda: trust_file.add_trusted_key(b'{"threshold": 1}', "a", KEYS[0]),
     ):
         with raises_code("bad_trust", BrainError):
             make()
 
 
 def test_a_file_of_the_greatest_size_is_read():
-    text = FULL.ljust(policy.MAX_POLICY_BYTES - len(FULL.encode()) + len(FULL))
-    assert len(text.encode()) == policy.MAX_POLICY_BYTES
+    text = FULL.ljust(trust_file.MAX_POLICY_BYTES - len(FULL.encode()) + len(FULL))
+    assert len(text.encode()) == trust_file.MAX_POLICY_BYTES
     assert parse(text) == parse(FULL)
     assert "bytes" in refused(text + " ")
 
@@ -261,12 +269,12 @@ def test_what_is_wrong_with_a_file_is_named():
 
 
 def test_a_text_is_a_trust_file_or_not():
-    assert policy.is_policy(FULL.encode())
-    assert not policy.is_policy(b"{}")
+    assert trust_file.is_policy(FULL.encode())
+    assert not trust_file.is_policy(b"{}")
 
 
 def test_a_key_that_was_revoked_is_not_revoked_again_since_the_same_snapshot():
-    text = policy_edit.add_trusted_key(policy_edit.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
-    gone = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
+    text = trust_file.add_trusted_key(trust_file.add_trusted_key(b"", "a", KEYS[0]), "b", KEYS[1])
+    gone = trust_file.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
     with pytest.raises(BrainError, match="b has been revoked already"):
-        policy_edit.revoke_trusted_key(gone, KEYS[1], "again", bytes.fromhex(ID))
+        trust_file.revoke_trusted_key(gone, KEYS[1], "again", bytes.fromhex(ID))

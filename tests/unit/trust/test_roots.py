@@ -13,7 +13,7 @@ import pytest
 
 from brain.errors import BrainError
 from brain.trust import ed25519, pinned_roots
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from brain.util import settings
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import PUBLIC_KEYS

@@ -6,8 +6,8 @@ import signal
 import pytest
 
 from brain.errors import BrainError
-from brain.trust import batch_verify, ed25519, signature_format
-from brain.trust.batch_verify import SnapshotSigners
+from brain.trust import ed25519, rights
+from brain.trust.rights import SnapshotSigners
 from brain.util import process_pool
 from tests.support.refusals import raises_code
 from tests.support.snapshot_graphs import SnapshotGraph
@@ -15,7 +15,7 @@ from tests.support.snapshot_graphs import SnapshotGraph
 SEEDS = [bytes([number]) * 32 for number in range(1, 4)]
 KEYS = [ed25519.public_key(seed) for seed in SEEDS]
 HERE = b"s" * 32
-TEXT = signature_format.format_key(KEYS[0])
+TEXT = ed25519.format_key(KEYS[0])
 
 
 def test_the_message_is_a_context_the_brain_and_the_snapshot():
@@ -24,19 +24,18 @@ def test_the_message_is_a_context_the_brain_and_the_snapshot():
     brain = dag.ids[0]
     for here in (brain, later):
         assert (
-            signature_format.snapshot_message(here, dag.known[here])
-            == b"brain v1 signature" + brain + here
+            ed25519.snapshot_message(here, dag.known[here]) == b"brain v1 signature" + brain + here
         )
 
 
 def test_a_message_about_something_else_than_two_ids_is_a_mistake():
     with pytest.raises(ValueError, match="32 bytes"):
-        signature_format.signature_message(b"", HERE)
+        ed25519.signature_message(b"", HERE)
 
 
 def test_a_key_is_written_as_text_and_read_back():
     for key in KEYS:
-        assert signature_format.parse_key(signature_format.format_key(key)) == key
+        assert ed25519.parse_key(ed25519.format_key(key)) == key
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_a_key_is_written_as_text_and_read_back():
 )
 def test_a_text_that_names_no_usable_key_is_refused(text):
     with raises_code("bad_key", BrainError) as caught:
-        signature_format.parse_key(text)
+        ed25519.parse_key(text)
     is_text_of_one = text[8:] in ("00" * 32, "ff" * 32)
     assert ("64 hex digits" in str(caught.value.hint)) != is_text_of_one
 
@@ -74,14 +73,12 @@ def rows(count: int) -> list[tuple[bytes, bytes, bytes]]:
     for number in range(count):
         here = number.to_bytes(32, "big")
         brain = bytes(32) if number in WRONG else BRAIN
-        out.append(
-            (here, KEY, ed25519.sign_message(SEED, signature_format.signature_message(brain, here)))
-        )
+        out.append((here, KEY, ed25519.sign_message(SEED, ed25519.signature_message(brain, here))))
     return out
 
 
 def told(given: list[tuple[bytes, bytes, bytes]]) -> dict[bytes, SnapshotSigners]:
-    with batch_verify.verify_in_background(BRAIN, given) as finish:
+    with rights.verify_in_background(BRAIN, given) as finish:
         return dict(finish())
 
 
@@ -112,7 +109,7 @@ def test_the_work_of_a_child_that_is_killed_is_done_again(monkeypatch):
 
 def test_each_key_is_told_once_and_good_beside_bad():
     (here, _, signature), *_ = rows(2)[1:]
-    second = ed25519.sign_message(OTHER, signature_format.signature_message(BRAIN, here))
+    second = ed25519.sign_message(OTHER, ed25519.signature_message(BRAIN, here))
     given = [(here, KEY, signature), (here, SECOND, second), (here, KEY, signature)]
     given += [(here, KEY, bytes(64)), (here, KEY, b"")]
     assert told(given) == {here: SnapshotSigners((KEY, SECOND), (KEY,))}

@@ -3,11 +3,10 @@
 import pytest
 
 from brain.errors import StoreError
-from brain.trust import signature_verification
-from brain.trust.batch_verify import verify_in_background
-from brain.trust.policy import KeyRevocation, parse_policy
-from brain.trust.rights_graph import RightsGraph
-from brain.trust.signature_format import format_key
+from brain.trust import rights
+from brain.trust.ed25519 import format_key
+from brain.trust.rights import RightsGraph, verify_in_background
+from brain.trust.trust_file import KeyRevocation, parse_policy
 from tests.support.signed_lineages import (
     NO_TRUST_FILE,
     PUBLIC_KEYS,
@@ -70,7 +69,7 @@ def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it():
     line.add(by=[0])
     assert line.finding_codes() == []
     assert line.standings() == {0: "vouched", 1: "vouched", 2: "trusted", 3: "trusted"}
-    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
+    found = line.number_findings(rights.collect_required_findings(line.verdicts()))
     assert found == [(1, "unsigned", WARNING)]
 
 
@@ -79,7 +78,7 @@ def test_a_brain_without_a_trust_file_is_unsigned_where_signatures_are_required(
     line.add(by=[0])
     assert line.finding_codes() == []
     assert set(line.standings().values()) == {"unsigned"}
-    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
+    found = line.number_findings(rights.collect_required_findings(line.verdicts()))
     assert found == [(0, "unsigned", ERROR), (1, "unsigned", ERROR)]
 
 
@@ -108,7 +107,7 @@ def test_after_a_trust_file_is_removed_nobody_has_rights():
     line.add(trust=NO_TRUST_FILE, by=[0])
     after = line.add()
     assert line.finding_codes() == []
-    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
+    found = line.number_findings(rights.collect_required_findings(line.verdicts()))
     assert found == [(after, "unsigned", ERROR)]
 
 
@@ -123,9 +122,7 @@ def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights():
     line.add(by=[1])
     forged = line.source()._replace(read_blob=lambda _: trust_file_text(1))
     found = line.number_findings(
-        signature_verification.collect_findings(
-            verify_signatures(line.brain, line.head, forged, line.rows)
-        )
+        rights.collect_findings(verify_signatures(line.brain, line.head, forged, line.rows))
     )
     assert found == [(0, "corrupt_object", ERROR), (1, "corrupt_object", ERROR)]
 
@@ -139,14 +136,10 @@ def entitled(line: SignedLineage, *roots: int, later: bytes = NO_TRUST_FILE) -> 
     with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
     some = {
-        here: signers[here]
-        for here in signature_verification.find_decisive_snapshots(outline)
-        if here in signers
+        here: signers[here] for here in rights.find_decisive_snapshots(outline) if here in signers
     }
     pinned = frozenset(PUBLIC_KEYS[number] for number in roots)
-    return signature_verification.is_head_authorized(
-        outline, some, pinned, [parse_policy(later)] if later else []
-    )
+    return rights.is_head_authorized(outline, some, pinned, [parse_policy(later)] if later else [])
 
 
 def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_root():
@@ -228,7 +221,7 @@ def test_a_parent_that_is_missing_gives_nobody_rights():
         line.add(by=[0])
     gone = line.ids[1]
     del line.known[gone]
-    found = line.number_findings(signature_verification.collect_findings(line.verdicts()))
+    found = line.number_findings(rights.collect_findings(line.verdicts()))
     assert found == [(1, "missing_object", ERROR), (2, "missing_object", ERROR)]
 
 
@@ -236,9 +229,7 @@ def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way():
     line = SignedLineage()
     line.add()
     line.known[line.ids[1]] = line.known[line.ids[1]]._replace(generation=0)
-    assert [one.code for one in signature_verification.collect_findings(line.verdicts())] == [
-        "bad_generation"
-    ] * 2
+    assert [one.code for one in rights.collect_findings(line.verdicts())] == ["bad_generation"] * 2
 
 
 def test_a_parent_as_late_as_its_child_is_refused_though_another_child_is_later():
@@ -287,8 +278,8 @@ def lacking(line: SignedLineage, key: int) -> tuple[list[int], list[int]]:
     graph = RightsGraph(line.source(), line.head).read_ancestors()
     with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
-    below = signature_verification.find_below_threshold(graph, signers)
-    missing = signature_verification.find_missing_signatures(graph, signers, PUBLIC_KEYS[key])
+    below = rights.find_below_threshold(graph, signers)
+    missing = rights.find_missing_signatures(graph, signers, PUBLIC_KEYS[key])
     return [line.ids.index(here) for here in below], [line.ids.index(here) for here in missing]
 
 
@@ -325,7 +316,7 @@ def test_what_is_wrong_with_a_snapshot_is_told_with_numbers_and_keys():
     line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 1])
     bad = line.add(by=[0, 4], author=format_key(PUBLIC_KEYS[1]))
     line.rows.append((line.ids[bad], PUBLIC_KEYS[2], bytes(64)))
-    found = signature_verification.collect_findings(line.verdicts())
+    found = rights.collect_findings(line.verdicts())
     assert [(one.code, one.severity, one.message) for one in found] == [
         ("bad_signature", ERROR, f"the signature of {format_key(PUBLIC_KEYS[2])} is invalid"),
         ("unknown_key", ERROR, f"{format_key(PUBLIC_KEYS[4])} signed it, but has no right to"),
@@ -336,7 +327,7 @@ def test_what_is_wrong_with_a_snapshot_is_told_with_numbers_and_keys():
 
 def test_a_root_that_did_not_sign_is_named():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
-    found = signature_verification.collect_findings(line.verdicts(roots=[0, 1, 2]))
+    found = rights.collect_findings(line.verdicts(roots=[0, 1, 2]))
     missing = sorted(format_key(PUBLIC_KEYS[number]) for number in (1, 2))
     assert [one.message for one in found] == [
         f"not signed by the root key {key}" for key in missing
@@ -358,9 +349,9 @@ def test_where_signatures_are_required_the_last_of_what_is_vouched_for_is_named(
     line = SignedLineage()
     vouched = line.add()
     line.add(trust=trust_file_text(0), by=[0])
-    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
+    found = line.number_findings(rights.collect_required_findings(line.verdicts()))
     assert found == [(vouched, "unsigned", WARNING)]
     bare = SignedLineage()
     bare.add()
-    found = bare.number_findings(signature_verification.collect_required_findings(bare.verdicts()))
+    found = bare.number_findings(rights.collect_required_findings(bare.verdicts()))
     assert found == [(0, "unsigned", ERROR), (1, "unsigned", ERROR)]

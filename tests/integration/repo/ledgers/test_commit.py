@@ -251,7 +251,7 @@ def test_only_signed_snapshots_are_committed(brain, log):
 
 def test_a_signature_of_somebody_without_the_right_is_not_enough(brain, log):
     from brain.trust import ed25519
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
 
     seed = bytes(range(32))
     brain._session.sign_with = lambda: seed
@@ -267,7 +267,7 @@ def test_a_signature_of_somebody_without_the_right_is_not_enough(brain, log):
 
 def test_rights_that_end_on_another_branch_go_on_here(brain, log):
     from brain.trust import ed25519
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
 
     seeds = {name: bytes([number]) * 32 for number, name in enumerate(("ada", "bob", "eve"))}
     keys = {name: format_key(ed25519.public_key(seed)) for name, seed in seeds.items()}
@@ -294,7 +294,7 @@ def test_rights_that_end_on_another_branch_go_on_here(brain, log):
 
 def test_what_two_have_to_sign_is_committed_once_both_have(brain, log):
     from brain.trust import ed25519
-    from brain.trust.signature_format import format_key
+    from brain.trust.ed25519 import format_key
 
     ada, bob = bytes(range(32)), bytes(range(32, 64))
     brain._session.sign_with = lambda: ada

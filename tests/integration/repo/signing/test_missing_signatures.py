@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.errors import InvalidInput
 from brain.repo.signing import signature_policy
-from brain.trust.signature_format import format_key
+from brain.trust.ed25519 import format_key
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 

@@ -8,8 +8,8 @@ import pytest
 
 from brain import Brain
 from brain.errors import BrainError, InvalidInput, NotFound
-from brain.trust import ed25519, policy_edit
-from brain.trust.signature_format import format_key
+from brain.trust import ed25519, trust_file
+from brain.trust.ed25519 import format_key
 from tests.support.brains import write_file
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_text
@@ -21,7 +21,7 @@ def test_the_first_trusted_key_makes_the_trust_file(brain):
     assert brain.trust.show() == (brain.head, 0, [], [])
     done = brain.trust.add(NAMES[0], "ada")
     assert (done.changed, done.signature, done.snapshot) == (True, None, brain.head)
-    assert (brain.root / "trust.json").read_bytes() == policy_edit.add_trusted_key(
+    assert (brain.root / "trust.json").read_bytes() == trust_file.add_trusted_key(
         b"", "ada", PUBLIC_KEYS[0]
     )
     assert [(key.name, key.key) for key in brain.trust.show().keys] == [("ada", NAMES[0])]
@@ -225,9 +225,7 @@ def test_a_key_that_was_revoked_is_not_trusted_again(brain):
     brain.trust.add(NAMES[0], "ada")
     brain.trust.add(NAMES[1], "bob")
     brain.trust.revoke(NAMES[1], "stolen")
-    write_file(
-        brain, "trust.json", policy_edit.add_trusted_key(b"", "ada", PUBLIC_KEYS[0]).decode()
-    )
+    write_file(brain, "trust.json", trust_file.add_trusted_key(b"", "ada", PUBLIC_KEYS[0]).decode())
     brain.snapshot()
     before = brain.head
     with raises_code("revoked_key", InvalidInput):

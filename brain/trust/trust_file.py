@@ -25,15 +25,20 @@ depends on a version of Unicode. The schema is `schemas/trust.json`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..digest import is_hex_digest
-from ..errors import InvalidInput, printable_text
+from ..digest import blob_id, is_hex_digest
+from ..errors import InvalidInput, corrupt_object_error, printable_text
+from ..objects import paths
+from ..objects.bundle import State
+from ..objects.snapshot import Snapshot
+from ..objects.tree_node import LINK
 from ..util import strict_json
 from . import POLICY_PATH
-from .signature_format import parse_key
+from .ed25519 import format_key, parse_key
 
 POLICY_FORMAT = "brain v1 trust"
 MAX_POLICY_BYTES = 512 << 10
@@ -232,3 +237,128 @@ def _check_fields(fields: dict[str, Any], needed: set[str], optional: set[str], 
         raise policy_error(f"{where} has no {min(missing)}")
     if unknown:
         raise policy_error(f"{where} has an unknown field: {min(unknown)}")
+
+
+def render_policy(policy: Policy) -> bytes:
+    """Return the trust file of a policy. Raises `InvalidInput` (`bad_trust`)."""
+    check_policy(policy, policy_edit_error)
+    rows = [_key_to_json(key) for key in policy.keys]
+    document = {"format": POLICY_FORMAT, "threshold": policy.threshold, "keys": rows}
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def add_trusted_key(content: bytes, name: str, key: bytes, threshold: int = 0) -> bytes:
+    """Add a key that may sign from now on; b"" is a file without keys.
+
+    `threshold` is how many keys have to sign, 0 for as many as before. Raises `InvalidInput`
+    (`bad_trust`) for a broken file, a name or a key that is in it.
+    """
+    policy = parse_policy(content) if content else Policy(1, ())
+    row = PolicyKey(check_key_name(name, policy_edit_error), key)
+    return render_policy(Policy(threshold or policy.threshold, (*policy.keys, row)))
+
+
+def remove_trusted_key(content: bytes, key: bytes) -> bytes:
+    """Remove a key, which may sign no more; what it signed before stays good.
+
+    Raises `InvalidInput` (`bad_trust`) if the key is not in the file or is revoked in it, or if
+    too few keys would be left.
+    """
+    policy = parse_policy(content)
+    old = _find_key(policy, key)
+    if old.revoked:
+        raise policy_edit_error(f"{old.name} has been revoked already")
+    return render_policy(policy._replace(keys=tuple(row for row in policy.keys if row != old)))
+
+
+def revoke_trusted_key(
+    content: bytes, key: bytes, reason: str, since: bytes = b"", former: PolicyKey | None = None
+) -> bytes:
+    """Revoke a key: from the snapshot `since` on, or ever, nothing that it signed counts.
+
+    A key that is revoked already may be revoked since another snapshot: both count from
+    then on. One that was removed comes back as its `former` row, revoked. Raises `InvalidInput`
+    (`bad_trust`) as `remove_trusted_key`.
+    """
+    policy = parse_policy(content)
+    if former and all(row.key != key for row in policy.keys):
+        taken = any(row.name == former.name for row in policy.keys)
+        row = former._replace(name=key.hex() if taken else former.name)
+        policy = policy._replace(keys=(*policy.keys, row))
+    old = _find_key(policy, key)
+    if old.revoked and old.revoked.since in (b"", since):
+        raise policy_edit_error(f"{old.name} has been revoked already")
+    revoked = KeyRevocation(since, check_revocation_reason(reason, policy_edit_error))
+    rows = (row._replace(revoked=revoked) if row is old else row for row in policy.keys)
+    return render_policy(policy._replace(keys=tuple(rows)))
+
+
+def set_policy_threshold(content: bytes, threshold: int) -> bytes:
+    """Set how many keys have to sign. Raises `InvalidInput` (`bad_trust`)."""
+    policy = parse_policy(content)
+    return (
+        content
+        if policy.threshold == threshold
+        else render_policy(policy._replace(threshold=threshold))
+    )
+
+
+def _find_key(policy: Policy, key: bytes) -> PolicyKey:
+    for known in policy.keys:
+        if known.key == key:
+            return known
+    raise policy_edit_error(f"{format_key(key)} is not in it")
+
+
+def _key_to_json(key: PolicyKey) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": key.name, "key": format_key(key.key)}
+    row |= {
+        field: value.hex() for field, value in (("from", key.begin), ("until", key.end)) if value
+    }
+    if key.revoked:
+        since = {"since": key.revoked.since.hex()} if key.revoked.since else {}
+        row["revoked"] = {**since, "reason": key.revoked.reason}
+    return row
+
+
+LocatePolicy = Callable[[Snapshot], bytes]
+"""Returns the blob id of the trust file in the bundle of a snapshot, b"" if there is none."""
+
+_MAX_CACHED_LOOKUPS = 4096
+
+
+def policy_locator(load_state: Callable[[bytes], State]) -> LocatePolicy:
+    """Return a function that finds trust files; `load_state` returns a state by its bundle.
+
+    It caches by the tree of top-level files. It raises `InvalidInput` (`bad_trust`) if
+    trust.json is a link or too large, and what `load_state` and its nodes raise.
+    """
+    blob_by_node: dict[bytes, bytes] = {}
+
+    def locate(snapshot: Snapshot) -> bytes:
+        files = load_state(snapshot.bundle)
+        top = files.sections.get(paths.TOP_SECTION)
+        if top is None:
+            return b""
+        found = blob_by_node.get(top.node)
+        if found is None:
+            entry = files.get(POLICY_PATH)
+            if entry and (entry.kind == LINK or entry.size > MAX_POLICY_BYTES):
+                raise policy_error("it is a link" if entry.kind == LINK else "it is too large")
+            if len(blob_by_node) >= _MAX_CACHED_LOOKUPS:
+                blob_by_node.clear()
+            found = blob_by_node[top.node] = entry.blob if entry else b""
+        return found
+
+    return locate
+
+
+def read_policy_blob(read_blob: Callable[[bytes], bytes], blob: bytes) -> bytes:
+    """Return the content of a trust file, checked against its id.
+
+    Raises `StoreError` (`corrupt_object`) if it does not match, and what `read_blob` raises.
+    """
+    text = read_blob(blob)
+    if blob_id(text) != blob:
+        raise corrupt_object_error(blob)
+    return text
