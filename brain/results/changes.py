@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..named_tuple import NamedTuple
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from .skills import Committed, NotCommitted, Notice, SnapshotInfo, Version
+    from .skills import Committed, NotCommitted, Notice, SnapshotInfo, VerdictFields, Version
     from .trust import Signature
 
 
@@ -297,7 +297,7 @@ class SnapshotDetails(NamedTuple):
     signatures: list[Signature]
     changes: list[PathChange]
     skills: list[SkillChange]
-    verdict: dict[str, Any] | None
+    verdict: VerdictFields | None
 
 
 class Operation(NamedTuple):

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from .learning import GateOutcome, HealthChange
-    from .skills import Committed, Finding, NotCommitted, Notice, Version
+    from .skills import (
+        Committed,
+        Finding,
+        NotCommitted,
+        Notice,
+        ReceiptSource,
+        ReceiptStep,
+        VerdictFields,
+        Version,
+    )
 
 
 class RunInfo(NamedTuple):
@@ -41,8 +50,8 @@ class RunInfo(NamedTuple):
     tools: dict[str, int]
     tokens_in: int
     tokens_out: int
-    source: dict[str, Any] | None
-    steps: list[dict[str, Any]]
+    source: ReceiptSource | None
+    steps: list[ReceiptStep]
 
 
 class ReceiptVerified(NamedTuple):
@@ -82,7 +91,7 @@ class RunSummary(NamedTuple):
     skills_loaded: list[str]
     tokens_in: int
     tokens_out: int
-    source: dict[str, Any] | None
+    source: ReceiptSource | None
 
 
 class VersionReason(NamedTuple):
@@ -120,7 +129,7 @@ class SkillDecision(NamedTuple):
     blob: str
     state: str
     summary: str
-    verdict: dict[str, Any] | None
+    verdict: VerdictFields | None
 
 
 class SkillReasons(NamedTuple):
@@ -274,7 +283,7 @@ class AttemptView(NamedTuple):
     time: datetime
     author: str
     reason: str
-    verdict: dict[str, Any]
+    verdict: VerdictFields
     files: dict[str, bytes]
 
 

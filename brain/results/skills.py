@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 Version = int | str
 """The version of a skill: an integer where the skill writes one, else text."""
+Wei = int
+"""An amount of the currency of a chain; in JSON it is text in hex from 2^64 on."""
+OperationFields = dict[str, Any]
+"""The operation of a snapshot: `kind`, and what docs/FORMAT.md says of that kind."""
+VerdictFields = dict[str, Any]
+"""A verdict, as docs/format/verdict.md says."""
+ReceiptSource = dict[str, Any]
+"""Where an imported receipt comes from, as docs/format/receipts.md says."""
+ReceiptStep = dict[str, Any]
+"""A step of a receipt, likewise."""
 
 
 class Notice(NamedTuple):
@@ -43,7 +53,7 @@ class SnapshotInfo(NamedTuple):
     author: str
     time: datetime
     message: str
-    operation: dict[str, Any]
+    operation: OperationFields
     receipt: str | None
     signers: list[str]
 
@@ -85,7 +95,7 @@ class Committed(NamedTuple):
     sender: str | None
     author: str | None
     gas: int | None
-    fee: int | None
+    fee: Wei | None
     disowned_by: int | None
     changed: bool
 

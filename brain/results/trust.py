@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from .skills import Committed, Finding
+    from .skills import Committed, Finding, Wei
 
 
 class Signer(NamedTuple):
@@ -245,10 +245,10 @@ class CostQuote(NamedTuple):
     status: str
     gas: int
     expected_gas: int
-    base_fee: int
-    max_fee: int
-    expected: int
-    worst: int
+    base_fee: Wei
+    max_fee: Wei
+    expected: Wei
+    worst: Wei
 
 
 class Superseded(NamedTuple):
@@ -283,7 +283,7 @@ class LogAnchor(NamedTuple):
     transaction: str | None
     block: int | None
     gas: int | None
-    fee: int | None
+    fee: Wei | None
 
 
 class Batch(NamedTuple):

@@ -14,7 +14,6 @@ from brain.errors import BrainError, printable_text
 
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
-from ..json_format import to_json
 from ..options import index_options, message_option, no_record_option, revision_argument
 from ..output import emit
 from ..params import SlugType
@@ -344,7 +343,7 @@ def index_command(
     skills are left out and the last line has their number. Each author gets a share of the
     budget. --task selects the skills whose names and descriptions fit best; if the embedder
     fails, words are compared, except with --by embedding. --json names the skills that are only
-    provisional, if there are any.
+    provisional.
     """
     chosen = _selection_arguments(task, top, by)
     app.show_folder()
@@ -353,10 +352,7 @@ def index_command(
     if not app.as_json:
         write_stdout_utf8([made.index.encode(), b"\n"])
         return
-    document = to_json(made)
-    if not made.provisional:
-        del document["provisional"]
-    emit(app, document, [])
+    emit(app, made, [])
 
 
 @brain_command(

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import brain._schemas
 import click
 import pytest
+from brain_cli import schemas
 from brain_cli.command import BrainCommand
+from brain_cli.context import App
 from brain_cli.invocation import run_cli
 
 from tests.support.brain_templates import copy_brain
@@ -53,12 +54,15 @@ def keys(tmp_path, monkeypatch):
 
 @pytest.fixture
 def cli(capsys, monkeypatch):
-    """Run the command line in this process; a status that the help does not list is a fault."""
-    started: list[BrainCommand] = []
+    """Run the command line in this process.
+
+    A status that the help does not list is a fault, and JSON that does not keep its schema.
+    """
+    started: list[click.Context] = []
     parse = BrainCommand.parse_args
 
     def note_command(self: BrainCommand, context: click.Context, args: list[str]) -> list[str]:
-        started.append(self)
+        started.append(context)
         return parse(self, context, args)
 
     monkeypatch.setattr(BrainCommand, "parse_args", note_command)
@@ -67,9 +71,13 @@ def cli(capsys, monkeypatch):
         started.clear()
         capsys.readouterr()
         status = run_cli(list(arguments))
-        for command in started:
-            assert status in {*command.exits, 141}, (command.name, status)
-        return Outcome(status, *capsys.readouterr())
+        outcome = Outcome(status, *capsys.readouterr())
+        for context in started:
+            assert isinstance(context.command, BrainCommand)
+            assert status in {*context.command.exits, 141}, (context.command_path, status)
+            for line in outcome.out.splitlines() if context.find_object(App).as_json else ():
+                validate(_command_words(context), json.loads(line))
+        return outcome
 
     return call
 
@@ -132,8 +140,15 @@ def make_agent(folder: Path) -> None:
         assert run_cli(["-C", str(folder), "--author", "ada", *arguments]) == 0
 
 
+def _command_words(context: click.Context) -> str:
+    """Return the words of a command, also where an alias was called."""
+    above = context.parent
+    words = _command_words(above) if above is not None and above.parent is not None else ""
+    return f"{words} {context.command.name}".strip()
+
+
 def validate(name: str, document: Any) -> None:
-    """Check a document against a schema; the first violation is the failure."""
+    """Check a document against the schema of a command or of a kind of file."""
     _schema_validator(name).validate(document)
 
 
@@ -141,4 +156,4 @@ def validate(name: str, document: Any) -> None:
 def _schema_validator(name: str) -> Any:
     import jsonschema_rs
 
-    return jsonschema_rs.validator_for(brain._schemas.load(name))
+    return jsonschema_rs.validator_for(schemas.load(name))

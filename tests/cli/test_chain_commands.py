@@ -50,7 +50,7 @@ def test_a_dry_run_records_nothing(agent, cli):
 def test_an_upsert_can_be_committed_in_one_go(agent, cli):
     told = cli("skill", "upsert", "reentrancy", "-d", "Other", "--commit", "--json")
     document = told.document
-    validate("skill-upsert", document)
+    validate("skill upsert", document)
     assert document["commitment"]["snapshot"] == document["snapshot"]
     told = cli("skill", "upsert", "reentrancy", "-d", "Another", "--commit")
     assert "to local as commitment 2" in told.out
@@ -239,7 +239,7 @@ def test_a_batch_commits_each_brain_and_names_what_it_cannot(cli, folder, tmp_pa
     told = cli("chain", "batch", *folders, "--json")
     assert told.status == 1
     document = told.document
-    validate("chain-batch", document)
+    validate("chain batch", document)
     assert len(document["committed"]) == 2 and document["unchanged"] == 1
     assert [one["code"] for one in document["left"]] == ["no_brain"]
     assert told.error["code"] == "left_out"

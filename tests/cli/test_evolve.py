@@ -118,7 +118,7 @@ def test_a_dry_run_prints_the_skill_and_records_nothing(agent, cli, model):
     told = cli("evolve", "synthesize", "@", "--dry-run")
     assert "Would create stale-price-feeds: Use when" in told.out and "# Stale feeds" in told.out
     document = cli("evolve", "synthesize", "--dry-run", "--json").document
-    validate("evolve-synthesize", document)
+    validate("evolve synthesize", document)
     assert (document["decision"], document["snapshot"]) == ("created", None)
     assert cli("status", "--json").document == before
 

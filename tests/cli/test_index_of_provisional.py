@@ -12,4 +12,4 @@ def test_index_names_it_in_its_data_alone(tmp_path, cli):
         assert "1 provisional change of skills: " in cli("-C", str(tmp_path), "status").out
         brain.skills.upsert(SKILL, "# Greet\n\nWave.\n")
         assert cli("-C", str(tmp_path), "status", "--json").document["waiting"] == []
-        assert "provisional" not in cli("-C", str(tmp_path), "index", "--json").document
+        assert not cli("-C", str(tmp_path), "index", "--json").document["provisional"]

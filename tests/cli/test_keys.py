@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Call, environment, validate
+from tests.cli.conftest import COMMAND, Call, environment
 from tests.cli.test_commands import learn
 from tests.cli.test_trust_commands import codes, new
 from tests.support.processes import TIMEOUT_SECONDS
@@ -130,16 +130,9 @@ def test_every_write_that_will_not_verify_says_so_and_what_to_do(trusted, cli):
 
 
 def test_the_json_of_a_write_has_the_warning(trusted, cli):
-    calls = {
-        "skill-upsert": ["skill", "upsert", "one", "-d", "x"],
-        "skill-delete": ["skill", "delete", "one"],
-        "restore": ["restore", "@~1"],
-        "merge": ["merge", "@~1"],
-    }
-    for name, call in calls.items():
-        told = cli(*call, "--json")
-        validate(name, told.document)
-        if name == "merge":  # it records nothing
+    for call in ("skill upsert one -d x", "skill delete one", "restore @~1", "merge @~1"):
+        told = cli(*call.split(), "--json")
+        if call == "merge @~1":  # it records nothing
             assert "warnings" not in told.document
             continue
         (warning,) = told.document["warnings"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Call, make_agent, validate
+from tests.cli.conftest import Call, make_agent
 from tests.cli.test_commands import learn
 from tests.support import anvil_node
 from tests.support.secret_files import write_secret
@@ -60,14 +60,13 @@ def chain(node, agent, cli, use):
 
 
 def done(cli: Call, *call: str, at: str = "") -> Any:
-    """Run a command that has to succeed; return its document, which keeps its schema.
+    """Run a command that has to succeed; return its document.
 
     Evidence that is checked without the hash of its block is consistent, and no more.
     """
     told = cli(*(["-C", at] if at else []), *call, "--json")
     is_unknown = call[0] == "verify" and call[1].endswith(".json") and "--block-hash" not in call
     assert told.status == (4 if is_unknown else 0), told.err
-    validate("-".join(call[: 1 if call[0] == "verify" else 2]), told.document)
     return told.document
 
 

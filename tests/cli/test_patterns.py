@@ -30,7 +30,7 @@ def test_the_pattern_of_the_seed_is_listed_with_why_no_skill_is_made_of_it(agent
     assert row.split()[:8] == "5 unfit - web-search → fetch-url → python-exec".split()
     assert summary == "1 pattern in 5 messages"
     document = cli("evolve", "patterns", "--json").document
-    validate("evolve-patterns", document)
+    validate("evolve patterns", document)
     assert document["patterns"][0]["occurrences"] == 5
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import brain._schemas
 import jsonschema_rs
 import pytest
 import yaml
+from brain_cli import schemas
 
 from brain import Brain
 from tests.cli.conftest import Call, validate
@@ -22,27 +22,39 @@ from tests.support.decisions import admit_new
 from tests.support.task_folders import HARBOR, make_task
 from tests.support.user_settings import configure
 
-ON_A_CHAIN = {"chain-deploy", "chain-owner", "chain-record"}
+ON_A_CHAIN = {"chain deploy", "chain owner", "chain record"}
 """What takes a node: `test_on_chain` calls these."""
-OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
-OTHERS |= {"proof", "evidence", "receipt", "verdict"}
+FILES = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
+FILES |= {"proof", "evidence", "receipt", "verdict"}
 
 
-def test_every_command_has_a_schema_and_every_schema_a_purpose():
-    assert set(brain._schemas.names()) == OTHERS | {"-".join(path) for path in LEAVES}
+def test_every_command_has_a_schema_and_every_schema_is_of_a_command_or_a_file():
+    assert set(schemas.file_names()) == FILES
+    assert set(schemas.COMMANDS) == {" ".join(path) for path in LEAVES}
 
 
-@pytest.mark.parametrize("name", brain._schemas.names())
+@pytest.mark.parametrize("name", [*schemas.file_names(), *schemas.COMMANDS])
 def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name):
-    schema = brain._schemas.load(name)
+    schema = schemas.load(name)
     jsonschema_rs.meta.validate(schema)
     jsonschema_rs.validator_for(schema)
-    assert schema["$id"].endswith(f"/{name}.json") and schema["title"]
+    assert schema["title"]
+
+
+def test_all_schemas_of_commands_are_written_as_one_document(tmp_path):
+    schemas.main([str(tmp_path / "commands.json")])
+    written = json.loads((tmp_path / "commands.json").read_text())
+    jsonschema_rs.meta.validate(written)
+    assert written["$defs"].keys() > set(schemas.COMMANDS)
+    registry = jsonschema_rs.Registry([(written["$id"], written)])
+    pointer = {"$ref": f"{written['$id']}#/$defs/skill%20list"}
+    found = jsonschema_rs.validator_for(pointer, registry=registry)
+    assert found.is_valid({"skills": []}) and not found.is_valid({"skills": [], "more": 1})
 
 
 def test_an_unknown_schema_is_a_key_error():
     with pytest.raises(KeyError):
-        brain._schemas.load("../pyproject")
+        schemas.load("../pyproject")
 
 
 def upsert(cli: Call) -> None:
@@ -210,24 +222,24 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("status", ["status"], lambda cli: Path("memory/notes.md").write_text("other\n")),
     ("snapshot", ["snapshot"], None),
     ("snapshot", ["snapshot"], lambda cli: Path("memory/more.md").write_text("more\n")),
-    ("skill-upsert", ["skill", "upsert", "New skill", "-d", "x"], None),
-    ("skill-upsert", ["skill", "upsert", "reentrancy", "-d", "x"], None),
-    ("skill-list", ["skill", "list"], None),
-    ("skill-view", ["skill", "view", "reentrancy"], None),
+    ("skill upsert", ["skill", "upsert", "New skill", "-d", "x"], None),
+    ("skill upsert", ["skill", "upsert", "reentrancy", "-d", "x"], None),
+    ("skill list", ["skill", "list"], None),
+    ("skill view", ["skill", "view", "reentrancy"], None),
     ("log", ["log", "oracle-manipulation"], upsert),
     ("restore", ["restore", "oracle-manipulation@1"], upsert),
-    ("memory-show", ["memory"], lambda cli: cli("memory", "add", "x")),
-    ("memory-add", ["memory", "add", "x"], None),
-    ("memory-remove", ["memory", "remove", "1"], lambda cli: cli("memory", "add", "x")),
+    ("memory show", ["memory"], lambda cli: cli("memory", "add", "x")),
+    ("memory add", ["memory", "add", "x"], None),
+    ("memory remove", ["memory", "remove", "1"], lambda cli: cli("memory", "add", "x")),
     ("tag", ["tag"], lambda cli: cli("tag", "first")),
     ("tag", ["tag", "first"], None),
     ("tag", ["tag", "--delete", "first"], lambda cli: cli("tag", "first")),
     ("grep", ["grep", "-i", "BODY"], None),
-    ("skill-rename", ["skill", "rename", "reentrancy", "re-entry"], None),
-    ("skill-delete", ["skill", "delete", "reentrancy"], None),
-    ("skill-merge", ["skill", "merge", "reentrancy", "oracle-manipulation"], upsert),
-    ("skill-check", ["skill", "check", "reentrancy"], upsert),
-    ("skill-check", ["skill", "check"], None),
+    ("skill rename", ["skill", "rename", "reentrancy", "re-entry"], None),
+    ("skill delete", ["skill", "delete", "reentrancy"], None),
+    ("skill merge", ["skill", "merge", "reentrancy", "oracle-manipulation"], upsert),
+    ("skill check", ["skill", "check", "reentrancy"], upsert),
+    ("skill check", ["skill", "check"], None),
     ("log", ["log"], upsert),
     ("log", ["log", "oracle-manipulation", "-n", "1"], upsert),
     ("show", ["show"], upsert),
@@ -247,12 +259,12 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("resolve", ["resolve"], lambda cli: (diverge(cli), cli("merge", "idea"))),
     ("status", ["status"], lambda cli: (diverge(cli), cli("merge", "idea"))),
     ("log", ["log"], lambda cli: (diverge(cli), cli("merge", "idea", "--ours"))),
-    ("proposal-list", ["proposal", "list"], propose),
-    ("proposal-show", ["proposal", "show", "claude"], propose),
-    ("proposal-reject", ["proposal", "reject", "claude"], propose),
-    ("mcp-install", ["mcp", "install", "claude"], None),
-    ("mcp-install", ["mcp", "install", "codex", "--scope", "project", "--dry-run"], None),
-    ("mcp-install", ["mcp", "install", "hermes", "--print"], None),
+    ("proposal list", ["proposal", "list"], propose),
+    ("proposal show", ["proposal", "show", "claude"], propose),
+    ("proposal reject", ["proposal", "reject", "claude"], propose),
+    ("mcp install", ["mcp", "install", "claude"], None),
+    ("mcp install", ["mcp", "install", "codex", "--scope", "project", "--dry-run"], None),
+    ("mcp install", ["mcp", "install", "hermes", "--print"], None),
     ("fork", ["fork", "../child"], None),
     ("prove", ["prove", "memory/notes.md"], None),
     ("prove", ["prove", "memory/", "-o", "proof.json"], None),
@@ -275,17 +287,17 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
     ("sign", ["sign", "--all", "--key", "bob"], lambda cli: (trust(cli), upsert(cli))),
     ("show", ["show"], trust),
-    ("key-new", ["key", "new", "work"], None),
-    ("key-list", ["key", "list"], trust),
-    ("key-trust", ["key", "trust", "default", "--as", "Ada"], lambda cli: cli("key", "new")),
-    ("key-revoke", ["key", "revoke", "bob", "--keep-signatures", "--key", "ada"], trust),
-    ("key-revoke", ["key", "revoke", "bob", "--reason", "lost", "--key", "ada"], trust),
-    ("key-trust", ["key", "trust", "--threshold", "2", "--key", "bob"], trust),
-    ("key-list", ["key", "list"], None),
-    ("key-roots", ["key", "roots"], None),
-    ("key-roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
-    ("key-roots", ["key", "roots", "--remove", "ada"], trust),
-    ("key-repair", ["key", "repair", "--key", "ada"], trust),
+    ("key new", ["key", "new", "work"], None),
+    ("key list", ["key", "list"], trust),
+    ("key trust", ["key", "trust", "default", "--as", "Ada"], lambda cli: cli("key", "new")),
+    ("key revoke", ["key", "revoke", "bob", "--keep-signatures", "--key", "ada"], trust),
+    ("key revoke", ["key", "revoke", "bob", "--reason", "lost", "--key", "ada"], trust),
+    ("key trust", ["key", "trust", "--threshold", "2", "--key", "bob"], trust),
+    ("key list", ["key", "list"], None),
+    ("key roots", ["key", "roots"], None),
+    ("key roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
+    ("key roots", ["key", "roots", "--remove", "ada"], trust),
+    ("key repair", ["key", "repair", "--key", "ada"], trust),
     ("verify", ["verify", "--require-signatures"], trust),
     ("redact", [*REDACT], None),
     ("restore", ["restore", "@~1"], lambda cli: cli(*REDACT)),
@@ -297,39 +309,39 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("doctor", ["doctor"], None),
     ("secrets", ["secrets"], None),
     ("secrets", ["secrets", "@", "skills", "--history"], upsert),
-    ("chain-open", ["chain", "open"], None),
-    ("chain-open", ["chain", "open", "--dry-run"], None),
-    ("chain-commit", ["chain", "commit"], commit),
-    ("chain-commit", ["chain", "commit", "--dry-run"], None),
-    ("chain-batch", ["chain", "batch", "."], None),
-    ("chain-status", ["chain", "status"], None),
-    ("chain-status", ["chain", "status"], commit),
+    ("chain open", ["chain", "open"], None),
+    ("chain open", ["chain", "open", "--dry-run"], None),
+    ("chain commit", ["chain", "commit"], commit),
+    ("chain commit", ["chain", "commit", "--dry-run"], None),
+    ("chain batch", ["chain", "batch", "."], None),
+    ("chain status", ["chain", "status"], None),
+    ("chain status", ["chain", "status"], commit),
     ("verify", ["verify", "--ledger", "local"], commit),
     ("verify", ["verify", "--ledger", "all"], commit),
-    ("chain-status", ["chain", "status", "-o", "c.txt"], commit),
-    ("chain-evidence", ["chain", "evidence", "@~1"], commit),
-    ("chain-evidence", ["chain", "evidence", "@~1", "-o", "e.json"], commit),
+    ("chain status", ["chain", "status", "-o", "c.txt"], commit),
+    ("chain evidence", ["chain", "evidence", "@~1"], commit),
+    ("chain evidence", ["chain", "evidence", "@~1", "-o", "e.json"], commit),
     ("verify", ["-C", ".", "verify", "e.json"], evidence),
     ("config", ["config"], configured),
     ("config", ["config", "ledger.base"], configured),
     ("config", ["config", "experience", "postgresql://h/db"], None),
     ("config", ["config", "--unset", "ledger.base"], configured),
     ("publish", ["publish", "--to", "claude", "../project"], None),
-    ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
-    ("evolve-run", ["evolve", "run", "--print-unit", "systemd"], None),
-    ("evolve-status", ["evolve", "status"], easy_run),
-    ("evolve-acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
-    ("evolve-admit", ["evolve", "admit", "--all"], None),
-    ("evolve-try", ["evolve", "try", "words", "-f", "skills/words"], acquired),
-    ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
-    ("evolve-case-list", ["evolve", "case", "list"], add_cases),
-    ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
-    ("evolve-task-add", ["evolve", "task", "add", "reentrancy", "../tasks"], tasks),
-    ("evolve-task-list", ["evolve", "task", "list", "../tasks"], tasks),
-    ("evolve-task-check", ["evolve", "task", "check", "../tasks"], tasks),
-    ("evolve-task-run", ["evolve", "task", "run", "../tasks", "--solver", "oracle"], tasks),
+    ("evolve synthesize", ["evolve", "synthesize"], easy_run),
+    ("evolve run", ["evolve", "run", "--print-unit", "systemd"], None),
+    ("evolve status", ["evolve", "status"], easy_run),
+    ("evolve acquire", ["evolve", "acquire", "words", "-f", "words", "-d", "Words"], program),
+    ("evolve admit", ["evolve", "admit", "--all"], None),
+    ("evolve try", ["evolve", "try", "words", "-f", "skills/words"], acquired),
+    ("evolve case add", [*CASE_ADD, "Audit the vault"], None),
+    ("evolve case list", ["evolve", "case", "list"], add_cases),
+    ("evolve case show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
+    ("evolve task add", ["evolve", "task", "add", "reentrancy", "../tasks"], tasks),
+    ("evolve task list", ["evolve", "task", "list", "../tasks"], tasks),
+    ("evolve task check", ["evolve", "task", "check", "../tasks"], tasks),
+    ("evolve task run", ["evolve", "task", "run", "../tasks", "--solver", "oracle"], tasks),
     (
-        "evolve-grind",
+        "evolve grind",
         [
             *("evolve", "grind", "../tasks", "--solver", "echo hello >out.txt", "--compare"),
             *("--evolver", "echo x >task_skills/a", "--batch-size", "6", "--deterministic"),
@@ -337,27 +349,27 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
         ],
         tasks_to_grind,
     ),
-    ("evolve-recheck", ["evolve", "recheck", "greet"], decide_change),
-    ("evolve-attempts", ["evolve", "attempts"], None),
-    ("evolve-allow", ["evolve", "allow", "words"], acquired),
-    ("evolve-import-registry", ["evolve", "import-registry", "registry"], registry),
-    ("skill-run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
-    ("evolve-stats", ["evolve", "stats"], use_and_retire),
-    ("evolve-gaps", ["evolve", "gaps"], fail_goal),
-    ("evolve-patterns", ["evolve", "patterns"], None),
-    ("evolve-count", ["evolve", "count", "session.jsonl"], transcript),
-    ("evolve-pin", ["evolve", "pin", "reentrancy"], None),
-    ("evolve-unpin", ["evolve", "unpin", "reentrancy"], pin),
-    ("evolve-retire", ["evolve", "retire", "reentrancy", "--reason", "old"], None),
-    ("evolve-reinstate", ["evolve", "reinstate", "reentrancy"], use_and_retire),
-    ("evolve-reinstate", ["evolve", "reinstate", "oracle-manipulation@1"], upsert),
+    ("evolve recheck", ["evolve", "recheck", "greet"], decide_change),
+    ("evolve attempts", ["evolve", "attempts"], None),
+    ("evolve allow", ["evolve", "allow", "words"], acquired),
+    ("evolve import-registry", ["evolve", "import-registry", "registry"], registry),
+    ("skill run", ["skill", "run", "words", '{"text": "a b"}'], acquired),
+    ("evolve stats", ["evolve", "stats"], use_and_retire),
+    ("evolve gaps", ["evolve", "gaps"], fail_goal),
+    ("evolve patterns", ["evolve", "patterns"], None),
+    ("evolve count", ["evolve", "count", "session.jsonl"], transcript),
+    ("evolve pin", ["evolve", "pin", "reentrancy"], None),
+    ("evolve unpin", ["evolve", "unpin", "reentrancy"], pin),
+    ("evolve retire", ["evolve", "retire", "reentrancy", "--reason", "old"], None),
+    ("evolve reinstate", ["evolve", "reinstate", "reentrancy"], use_and_retire),
+    ("evolve reinstate", ["evolve", "reinstate", "oracle-manipulation@1"], upsert),
     ("adopt", ["adopt", "../home", "../copy"], lambda cli: make_hermes_home(Path("../home"))),
     ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: make_hermes_home(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),
-    ("tools-list", ["tools", "list"], None),
-    ("tools-list", ["tools", "list", "--for", "openai"], None),
-    ("tools-call", ["tools", "call", "skills_list"], None),
-    ("tools-call", ["tools", "call", "skill_view", '{"name": "reentrancy"}'], None),
+    ("tools list", ["tools", "list"], None),
+    ("tools list", ["tools", "list", "--for", "openai"], None),
+    ("tools call", ["tools", "call", "skills_list"], None),
+    ("tools call", ["tools", "call", "skill_view", '{"name": "reentrancy"}'], None),
     ("completion", ["completion", "zsh"], None),
 ]
 
@@ -377,13 +389,13 @@ def test_what_a_command_prints_keeps_its_schema(agent, cli, schema, call, prepar
 def test_what_accepting_prints_keeps_its_schema(agent, cli):
     told = cli("proposal", "accept", propose(cli), "--json")
     assert (told.status, told.err) == (0, "")
-    validate("proposal-accept", told.document)
+    validate("proposal accept", told.document)
 
 
 def test_every_command_with_json_is_among_the_calls():
     called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
-    called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
-    assert called == {"-".join(path) for path in LEAVES}
+    called |= {"demo", "evolve accept", "mcp serve", "proposal accept", "watch"}
+    assert called == {" ".join(path) for path in LEAVES}
 
 
 @pytest.mark.parametrize("call", [["skill", "view", "none"], ["show", "abcdef"], ["redo"]])

@@ -38,7 +38,7 @@ def served(agent, cli, monkeypatch):
 
 def status(cli: Call, evolver: str) -> dict[str, object]:
     document = cli("--json", "evolve", "status").document
-    validate("evolve-status", document)
+    validate("evolve status", document)
     (found,) = [one for one in document["evolvers"] if one["evolver"] == evolver]
     return dict(found)
 

@@ -8,10 +8,10 @@ import socket
 import subprocess
 from pathlib import Path
 
-import brain._schemas
 import jsonschema_rs
 import platformdirs
 import pytest
+from brain_cli import schemas
 from brain_cli.invocation import run_cli
 
 from brain import Brain
@@ -141,7 +141,7 @@ def test_a_link_instead_of_a_token_is_not_followed(folder, tmp_path):
 
 
 def test_what_is_told_keeps_its_schema_and_the_token_stays(folder):
-    validator = jsonschema_rs.validator_for(brain._schemas.load("mcp-serve"))
+    validator = jsonschema_rs.validator_for(schemas.load("mcp serve"))
     with HttpServer(folder, "--approve") as made:
         validator.validate(made.told)
         assert made.told["mode"] == "proposes"

@@ -93,7 +93,7 @@ def _trust_text(evidence: Evidence) -> str:
 
 
 def render_json(evidence: Evidence) -> str:
-    """Return one line of JSON, of the schema schemas/check-evidence.json."""
+    """Return one line of JSON, of what `brain chain check` prints."""
     return json.dumps(_to_jsonable(evidence)) + "\n"
 
 

@@ -51,7 +51,7 @@ def send(node, write):
 def test_a_brain_is_opened_and_committed_without_a_key_here(node, cli, offline, send, tmp_path):
     on, account = ("--ledger", offline), node.accounts[0].lower()
     opened = done(cli, "chain", "record", send("open"), *on)
-    validate("chain-record", opened)
+    validate("chain record", opened)
     assert (opened["seq"], opened["sender"]) == (1, account)
     assert settings_of(cli, f"ledger.{offline}")["creator"] == account
     learn(cli, "shared", "one")
@@ -104,7 +104,7 @@ def test_a_file_says_what_the_transaction_does(node, cli, offline, tmp_path):
     assert told.out.startswith(f"To be sent by {node.accounts[0].lower()}, in ")
     assert ": open\n  salt 0x" in told.out
     document = done(cli, "chain", "open", "--unsigned", *on)
-    validate("chain-open", document)
+    validate("chain open", document)
     assert document["unsigned"]["transaction"]["from"] == (to_checksum_address(node.accounts[0]))
     assert document["unsigned"]["transaction"]["data"].endswith(call["arguments"]["snapshot"][2:])
 

@@ -5,9 +5,9 @@ import subprocess
 import sys
 from typing import Any
 
-import brain._schemas
 import jsonschema_rs
 import pytest
+from brain_cli import schemas
 
 from brain.errors import InvalidInput, ProofError
 from brain.limits import MAX_MESSAGE_BYTES
@@ -88,7 +88,7 @@ def test_brackets_in_text_are_not_depth():
     assert code_of(json.dumps({**PATH, "climb": [[]] * 40}).encode()) == "bad_field"
 
 
-SCHEMA = jsonschema_rs.validator_for(brain._schemas.load("proof"))
+SCHEMA = jsonschema_rs.validator_for(schemas.load("proof"))
 
 
 def test_a_proof_keeps_its_schema(subtests):

@@ -4,9 +4,9 @@ import json
 from itertools import count, islice
 from typing import Any
 
-import brain._schemas
 import jsonschema_rs
 import pytest
+from brain_cli import schemas
 
 from brain.errors import BrainError
 from brain.trust import ed25519, trust_file
@@ -123,7 +123,7 @@ BAD_ROWS: list[Any] = [
 
 
 def keeps_schema(text: str) -> bool:
-    validator = jsonschema_rs.validator_for(brain._schemas.load("trust"))
+    validator = jsonschema_rs.validator_for(schemas.load("trust"))
     return bool(validator.is_valid(json.loads(text)))
 
 

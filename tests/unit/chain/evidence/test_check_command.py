@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import brain._schemas
 import jsonschema_rs
 import pytest
+from brain_cli import schemas
 
 from brain import check_evidence
 from tests.support.chain import synthetic_evidence
@@ -18,8 +18,8 @@ from tests.support.chain.synthetic_evidence import NEW_PATH, NEW_PATH_CONTENT
 DOCUMENTS = synthetic_evidence.make_all_evidence()
 HASH = synthetic_evidence.make_chain_state().block()["hash"]
 OWNER = synthetic_evidence.make_chain_field(synthetic_evidence.make_chain_state())["creator"]
-ERROR = jsonschema_rs.validator_for(brain._schemas.load("error"))
-TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
+ERROR = jsonschema_rs.validator_for(schemas.load("error"))
+TOLD = jsonschema_rs.validator_for(schemas.load("verify"))
 
 
 @pytest.fixture

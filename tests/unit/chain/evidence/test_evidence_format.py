@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-import brain._schemas
 import jsonschema_rs
 import pytest
+from brain_cli import schemas
 
 from brain import check_evidence
 from brain.chain.evidence.evidence_format import parse_evidence
@@ -23,8 +23,8 @@ def test_what_is_altered_here_is_read():
     assert isinstance(parse_evidence(TEXT.encode()), EvidenceDocument)
 
 
-SCHEMA = jsonschema_rs.validator_for(brain._schemas.load("evidence"))
-TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
+SCHEMA = jsonschema_rs.validator_for(schemas.load("evidence"))
+TOLD = jsonschema_rs.validator_for(schemas.load("verify"))
 DOCUMENTS = synthetic_evidence.make_all_evidence()
 
 

@@ -1,4 +1,7 @@
-"""`docs/cli.md` from the command tree: `python -m brain_cli.reference docs/cli.md`."""
+"""Write the reference of commands and of what they print as JSON, from the code itself.
+
+`python -m tests.reference FOLDER` writes cli.md, json.md and commands.json to the folder.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-
-from .command import EXIT_MEANINGS, BrainCommand
-from .lazy_group import LazyGroup
-from .root_command import PROGRAM_NAME, root_group
+from brain_cli import schemas
+from brain_cli.command import EXIT_MEANINGS, BrainCommand
+from brain_cli.lazy_group import LazyGroup
+from brain_cli.root_command import PROGRAM_NAME, root_group
 
 _INTRODUCTION = """\
 # The command line
@@ -21,8 +24,8 @@ Made from the commands themselves by `make docs`; do not edit.
 `brain [-C DIR] [--json] [--no-color] [--author NAME] COMMAND …`
 
 Data goes to standard output; progress, notes and errors go to standard error. With
-`--json`, before or after the command, a command prints one JSON document (schemas:
-`schemas/`), and an error is `{"error": {"code", "message", "hint"}}` on standard error.
+`--json`, before or after the command, a command prints one JSON document (json.md), and an
+error is `{"error": {"code", "message", "hint"}}` on standard error.
 
 A revision is an id or a unique beginning of it (6 digits or more), a branch, `@` (the
 head), `@~N` (N snapshots before it), or `SLUG@VERSION` where a skill is meant.
@@ -42,8 +45,8 @@ _EXIT_STATUSES = {
 }
 
 
-def render_reference() -> str:
-    """Return the whole document."""
+def render_commands() -> str:
+    """Return the page of the commands."""
     context = click.Context(root_group, info_name=PROGRAM_NAME)
     parts = [_INTRODUCTION, _exit_status_table(), *_command_sections(root_group, context)]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
@@ -88,14 +91,37 @@ def _option_list(command: click.Command, context: click.Context, head: str) -> s
     return "\n".join([head, *rows, ""]) if rows else head
 
 
-def main() -> None:
-    """Write the document to the file named on the command line, else to stdout."""
-    text = render_reference()
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(text, "utf-8")
-    else:
-        sys.stdout.write(text)
+_JSON_INTRODUCTION = """\
+# What commands print with `--json`
+
+Made from the types of results by `make docs`. Times are ISO 8601 in UTC, ids 64 hex digits,
+versions integers where the skill writes integers. A field with `?` may be missing. Each object
+may have `warnings`. `commands.json` says the same as JSON Schemas.
+
+"""
+
+
+def render_json() -> str:
+    """Return the page of what the commands print, and of the types in that."""
+    parts = [_JSON_INTRODUCTION]
+    for command, shape in schemas.COMMANDS.items():
+        shapes = [shape] if isinstance(shape, str) else shape
+        shown = (f"`{one}`" if ":" in one else f"[{one}](#{one.lower()})" for one in shapes)
+        parts.append(f"- `brain {command}`: {' or '.join(shown)}\n")
+    for name, text, fields in schemas.list_types():
+        rows = "".join(f"- `{field}`: {kind}\n" for field, kind in fields.items())
+        parts.append(f"\n## {name}\n\n{text}\n\n{rows}" if text else f"\n## {name}\n\n{rows}")
+    return "".join(parts)
+
+
+def main(arguments: list[str]) -> None:
+    """Write the files to the folder named."""
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cli.md").write_text(render_commands(), "utf-8")
+    (folder / "json.md").write_text(render_json(), "utf-8")
+    (folder / "commands.json").write_text(schemas.render(), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
