@@ -97,13 +97,11 @@ def _is_slip(word: str, name: str) -> bool:
     return word[:1] == name[:1] and letters == wanted
 
 
-_LEDGER_OPTIONS = (
-    "--rpc --quorum --chain-id --genesis --contract --creator --since --finality --max-fee-gwei"
-    " --max-cost-wei --keystore --account"
-)
-_MODEL_OPTIONS = (
-    "--base-url --key-file --max-tokens --timeout --retries --tool-rounds --price-in --price-out"
-)
+_SETTINGS_OPTIONS = {
+    "ledger.NAME": "rpc quorum chain-id genesis contract creator since finality max-fee-gwei"
+    " max-cost-wei keystore account",
+    "model": "base-url key-file max-tokens timeout retries tool-rounds price-in price-out",
+}
 RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "blame": {"--rev": "an argument: brain blame SLUG REV"},
     "fork": {"--rev": "an argument: brain fork DIR REV"},
@@ -115,9 +113,10 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "config": {
         "--off": "--unset",
         **{
-            name: f"'brain config ledger.NAME.{name[2:]} VALUE'" for name in _LEDGER_OPTIONS.split()
+            f"--{name}": f"an argument: brain config {table}.{name} VALUE"
+            for table, names in _SETTINGS_OPTIONS.items()
+            for name in names.split()
         },
-        **{name: f"'brain config model.{name[2:]} VALUE'" for name in _MODEL_OPTIONS.split()},
     },
     "index": {"--limit": "--max-chars"},
     "prompt": {"--limit": "--max-chars"},
