@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ..receipts import Receipt
     from ..repo import manifest, read_receipts
     from ..repo.current_run import Run
-    from ..verify import receipt_verification
+    from ..verify import receipt_check
 else:
     lazy(globals(), "repo", "manifest read_receipts")
-    lazy(globals(), "verify", "receipt_verification")
+    lazy(globals(), "verify", "receipt_check")
 
 
 MAX_REPORTED_CALLS = 16
@@ -314,8 +314,8 @@ class ReceiptsPart(Part):
     show = reads(lambda: read_receipts.show_run)
     read = reads(lambda: read_receipts.read_receipt_bytes)
     read_run = reads(lambda: runs.read_whole_run)
-    verify = reads(lambda: receipt_verification.verify_receipt)
-    verify_file = reads(lambda: receipt_verification.verify_receipt_file)
+    verify = reads(lambda: receipt_check.verify_receipt)
+    verify_file = reads(lambda: receipt_check.verify_receipt_file)
     read_synthesis_policy = reads(lambda: manifest.read_synthesis_policy)
 
     @staticmethod

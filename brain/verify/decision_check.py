@@ -14,7 +14,7 @@
 7. The payloads and outputs that the verdict names are stored, or were redacted
    (`missing_case`, a warning, since their ids stay).
 8. What a gate tried is this change, on cases that were held out and stood in the brain before: see
-   `gate_check` (`verdict_mismatch`).
+   `GateCheck` (`verdict_mismatch`).
 9. The files that the verdict says were changed too were and are as it says (`verdict_mismatch`).
    That no other file of another skill was is `operation_check`.
 10. A verdict that goes on with another goes on with that of the last decision about the skill, and
@@ -22,42 +22,222 @@
 11. Where a rule let a provisional change live, the manifest said `gated` and `allow` before; else
    it is a proposal, which a person has accepted if the branch has it (`verdict_mismatch`).
 
-A verdict that cannot be read because it was redacted is a note: it admits nothing any more.
+Everything is read from objects, never from the cache. A verdict that cannot be read because it was
+redacted is a note: it admits nothing any more.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from functools import partial
+from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, FormatError, InvalidInput, printable_text
+from ..gating.case_paths import slug_of_case
 from ..objects import lineage
 from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
-from ..programs import SCHEMA_FILE
-from ..repo import manifest
+from ..objects.tree_node import LINK, TreeEntry
+from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
+from ..receipts import Receipt, decode_receipt
+from ..repo import derive, manifest
 from ..repo.session import BrainState, Session
 from ..results import Finding
+from ..skills import skill_layout
+from ..skills.skill_metadata import recorded_version
 from ..skills.skill_version import compare_versions
 from ..util import strict_json
-from ..verdicts.read_verdicts import blobs_of_case, read_verdict
-from ..verdicts.verdict_rules import find_contradictions, is_provisional
-from ..verdicts.verdict_types import ProgramFile, Verdict
-from .decided_skill import (
-    IN_USE,
-    RETIRED,
-    find_texts,
-    find_usual_texts,
-    read_program,
-    read_version,
-)
-from .findings import error_finding, finding_from_error
-from .gate_check import GateCheck
+from ..verdicts.read_verdicts import blobs_of_case, read_verdict, read_verdict_state
+from ..verdicts.standing_cases import StandingCases
+from ..verdicts.verdict_rules import find_contradictions, find_wrong_continuation, is_provisional
+from ..verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+from .graph_check import error_finding, finding_from_error
+from .operation_check import can_have_slug, skill_name_of_text
+
+IN_USE = "skills/"
+"""The folder of skills in use; others may be anywhere but below RETIRED."""
+RETIRED = skill_layout.RETIRED_FOLDER
+
+
+def find_usual_texts(state: BrainState, slug: str, place: str = IN_USE) -> Iterator[TreeEntry]:
+    """Yield the texts of a skill at the paths that a skill of that slug usually has; O(log n)."""
+    for path in _usual_paths(place, slug):
+        entry = state.get(path)
+        if entry is not None and entry.kind != LINK:
+            yield entry
+
+
+def find_texts(state: BrainState, slug: str, place: str = IN_USE) -> Iterator[TreeEntry]:
+    """Yield the texts that a skill of that slug may have, those at their usual paths first.
+
+    The whole bundle is walked only if the caller asks for more than those.
+    """
+    yield from find_usual_texts(state, slug, place)
+    usual = _usual_paths(place, slug)
+    for entry in state.walk():
+        if (
+            entry.path not in usual
+            and entry.kind != LINK
+            and entry.path.startswith(RETIRED) == (place == RETIRED)
+            and can_have_slug(skill_name_of_text(entry.path), slug)
+        ):
+            yield entry
+
+
+def _usual_paths(place: str, slug: str) -> list[str]:
+    return [f"{place}{slug}{ending}" for ending in (*skill_layout.FOLDER_SUFFIXES, ".md")]
+
+
+def read_program(state: BrainState, text_path: str) -> tuple[ProgramFile, ...]:
+    """Return the program of the skill whose text is at `text_path`; empty without one.
+
+    Links are left out. At most one file more than a verdict can name is read.
+    """
+    folder, _, name = text_path.rpartition("/")
+    if name not in skill_layout.SKILL_FILES:
+        return ()
+    alone = (state.get(f"{folder}/{file}") for file in (SCHEMA_FILE, PROGRAM_FILE))
+    tests = state.walk_below(f"{folder}/{TESTS_FOLDER.rstrip('/')}")
+    files = tuple(
+        ProgramFile(entry.path[len(folder) + 1 :], entry.blob)
+        for entry in chain(alone, islice(tests, limits.MAX_VERDICT_FILES))
+        if entry is not None and entry.kind != LINK
+    )
+    return files if any(file.path == PROGRAM_FILE for file in files) else ()
+
+
+def read_version(session: Session, text: TreeEntry) -> str | None:
+    """Return the version of a text, None if its content was redacted or is too large."""
+    card = derive.read_cards(session, [text.blob])[text.blob]
+    return None if card.flags in derive.CONTENT_UNREAD_FLAGS else recorded_version(card)
+
+
+class GateCheck:
+    """Check that a gate tried the change of a snapshot, on cases that nothing chose for it.
+
+    1. `base` and `text` are the SKILL.md of the skill before, in the first parent, and afterwards.
+       Where a verdict goes on with another, `text` is the one before, and after an admission.
+    2. The document of each case holds a case that the hash of its input holds out: a `held_out`
+       one of the skill, a `guard` of another.
+    3. The snapshot leaves the documents as they were. If a rule decides, all stood in the first
+       parent, so that no change brings its own cases; but for those that an earlier verdict tried.
+    4. No two `held_out` cases have one input, which would count twice.
+    5. If a rule admits, it left no case out that comes before a tried one: cases are tried in the
+       order of their documents' ids, which nobody chooses. A case that was made of the run that the
+       receipt of the snapshot says the change was learned from is not tried.
+
+    A document that was redacted, or is missing, is not asked in 2 and 4; the checks of trees report
+    it. The verdict that another one goes on with is about the same change, and has its first cases
+    (`verdict_rules`); 5 holds of the new ones.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._standing = StandingCases(session.reader)
+
+    def find_mismatches(
+        self, verdict: Verdict, before: BrainState, after: BrainState, receipt: bytes
+    ) -> Iterator[str]:
+        """Yield, as sentences, what a verdict tried other than the change of its snapshot.
+
+        `receipt` is the blob id of the receipt that the snapshot carries, or empty.
+        """
+        if not verdict.gate:
+            return
+        # 1. The texts are those before and afterwards.
+        yield from self._find_other_texts(verdict, before, after)
+        cases = verdict.gate_cases
+        if verdict.continues:
+            state, earlier = read_verdict_state(self._session.reader, verdict.continues)
+            if earlier is not None:
+                yield from find_wrong_continuation(verdict, earlier)
+                cases = cases[len(earlier.gate_cases) :]
+            elif state == "redacted":  # which of its cases are new is not known
+                cases = [one for one in cases if self._is_no_case(one)]
+            else:
+                yield f"the verdict that it goes on with is {state}"
+        for case in cases:
+            # 2. It is a held-out case. 3. It stood there before.
+            problem = self._find_problem(verdict, case, before, after)
+            if problem:
+                yield f"its {case.kind} case {printable_text(case.name)} {problem}"
+        # 4. No two have one input.
+        yield from self._find_same_inputs(verdict)
+        # 5. None was left out by choice.
+        if verdict.decider == "rule" and verdict.decision == "admit" and not verdict.continues:
+            yield from self.find_left_out(verdict, before, receipt)
+
+    def find_left_out(
+        self, verdict: Verdict, before: BrainState, receipt: bytes, tried: Collection[bytes] = ()
+    ) -> Iterator[str]:
+        """Yield the cases that came before those tried; documents in `tried` were so earlier."""
+        read = partial(self._read_receipt, receipt)
+        for path in self._standing.find_left_out(verdict, before, read, tried):
+            yield f"its gate left out the held-out case {printable_text(path)}"
+
+    def _read_receipt(self, blob: bytes) -> Receipt | None:
+        """Return a receipt, None if there is none that can be read; other checks report that."""
+        reader = self._session.reader
+        try:
+            if blob == NO_DIGEST or reader.blob_size(blob) > limits.MAX_RECEIPT_BYTES:
+                return None
+            return decode_receipt(reader.read_blob(blob))
+        except BrainError:
+            return None
+
+    def _find_same_inputs(self, verdict: Verdict) -> Iterator[str]:
+        first: dict[bytes, str] = {}
+        for case in verdict.gate_cases:
+            if case.kind != "held_out":
+                continue
+            # Of a document that is gone, its id still tells whether another case has the same.
+            known = self._standing.hash_input(case.name, case.document) or case.document
+            other = first.setdefault(known, case.name)
+            if other != case.name:
+                name = printable_text(case.name)
+                yield f"its held_out case {name} has the same input as {printable_text(other)}"
+
+    def _find_other_texts(
+        self, verdict: Verdict, before: BrainState, after: BrainState
+    ) -> Iterator[str]:
+        slug = verdict.skill
+        stays = verdict.continues != NO_DIGEST  # and an end of it brings another text
+        sides = [before] if stays else []
+        for side in [*sides, *([] if stays and verdict.decision != "admit" else [after])]:
+            if not any(text.blob == verdict.text for text in find_texts(side, slug)):
+                yield f"the text of {slug} is not the one that its verdict is about"
+        if verdict.continues:
+            return
+        if not verdict.base:
+            if next(find_usual_texts(before, slug), None) is not None:
+                yield f"its verdict says that {slug} is new, but it was there before"
+        elif not any(text.blob == verdict.base for text in find_texts(before, slug)):
+            yield f"the text of {slug} before was not the one that its verdict compares with"
+
+    def _is_no_case(self, case: VerdictCase) -> bool:
+        return self._standing.is_held_out(case.name, case.document) is False
+
+    def _find_problem(
+        self, verdict: Verdict, case: VerdictCase, before: BrainState, after: BrainState
+    ) -> str:
+        slug = slug_of_case(case.name)
+        if not slug or (slug == verdict.skill) != (case.kind == "held_out"):
+            return "does not lie where such cases do"
+        old, new = (state.get(case.name) for state in (before, after))
+        if old != new and verdict.decision != "retire":  # which moves the whole folder
+            return "was changed by the snapshot that it decides"
+        if verdict.decider == "rule" and (old is None or old.blob != case.document):
+            return "did not stand in the brain before"
+        if self._is_no_case(case):
+            return "is no case that the hash of its input holds out"
+        return ""
+
 
 _MAX_SCHEMA_DEPTH = 64
 """Nesting of a schema that is read."""

@@ -1,18 +1,30 @@
-"""Check the graph of snapshots, the refs and the operation log."""
+"""Check the graph of snapshots, the refs, the operation log and the rows of all other tables."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
 
-from ..digest import NO_DIGEST, domain_hash
-from ..errors import BrainError
+from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash
+from ..errors import BrainError, printable_text
 from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
-from ..repo.log_entry import decode_log_entry
+from ..repo.log_entry import check_against_head, decode_log_entry, load_merge_state
 from ..repo.session import Session, head_ref
 from ..results import Finding
-from .findings import error_finding, finding_from_error
+from ..store import checks
+from ..store.rows import PendingWrite
+
+
+def error_finding(code: str, message: str, snapshot: str = "", path: str = "") -> Finding:
+    """Return a finding of severity error; `snapshot` is a full id as text, "" for none."""
+    return Finding(code, "error", snapshot, path, message)
+
+
+def finding_from_error(error: BrainError, snapshot: str = "") -> Finding:
+    """Return the finding that an exception is."""
+    return error_finding(error.code, error.message, snapshot)
+
 
 MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
 """Milliseconds that a snapshot may be older than its parent without a warning."""
@@ -209,3 +221,57 @@ def _check_log_link(newer: tuple[int, bytes, bytes], previous: bytes) -> Iterato
     number, operation_id, data = newer
     if _hash_operation(previous + data) != operation_id:
         yield error_finding("broken_log", f"operation {number} does not follow the one before it")
+
+
+def check_tables(session: Session) -> Iterator[Finding]:
+    """Yield findings about pending writes, redactions, a waiting merge and stray rows."""
+    for part in (
+        _check_pending_writes,
+        _check_redaction_rows,
+        _check_waiting_merge,
+        _check_stray_rows,
+    ):
+        try:
+            yield from part(session)
+        except BrainError as error:
+            yield finding_from_error(error)
+
+
+def _check_pending_writes(session: Session) -> Iterator[Finding]:
+    head, rows, damaged = _read_consistently(session)
+    for problem in damaged:
+        yield error_finding("corrupt_pending", problem)
+    for path in check_against_head(session, rows, head)[1]:
+        yield error_finding(
+            "foreign_pending", f"{printable_text(path)} is pending, but the head disagrees"
+        )
+
+
+def _read_consistently(session: Session) -> tuple[bytes, list[PendingWrite], list[str]]:
+    while True:
+        head = session.folder_head()
+        rows, damaged = session.reader.inspect_pending_writes()
+        if session.folder_head() == head:
+            return head, rows, damaged
+
+
+def _check_redaction_rows(session: Session) -> Iterator[Finding]:
+    for blob, snapshot in session.reader.list_redaction_rows().items():
+        if (len(blob), len(snapshot)) != (DIGEST_SIZE, DIGEST_SIZE):
+            yield error_finding("corrupt_redaction", "a row of the redactions holds a malformed id")
+
+
+def _check_waiting_merge(session: Session) -> Iterator[Finding]:
+    waiting = load_merge_state(session)
+    if waiting is not None:
+        session.load_snapshot(waiting.theirs)
+        chosen = [row.chosen for row in waiting.rows if row.chosen]
+        for blob in sorted(session.reader.find_missing(chosen)):
+            yield error_finding(
+                "missing_object", f"the waiting merge names blob {blob.hex()}, which is missing"
+            )
+
+
+def _check_stray_rows(session: Session) -> Iterator[Finding]:
+    for fault in checks.check_stray_rows(session.reader):
+        yield error_finding("damaged_store", fault)

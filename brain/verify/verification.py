@@ -16,27 +16,25 @@ deep verification alone. The steps, each repeated as a comment at its code:
     (`object_check`)
 6.  Trees: every tree is canonical, and its paths are allowed and fit into one folder.
     Every blob is stored, or a snapshot of the lineage redacted it and the store agrees.
-    Large blobs have the size that entries claim. (`tree_check`, `parent_diff`,
-    `redaction_check`)
+    Large blobs have the size that entries claim. (`tree_check`, `object_check`, `blob_check`)
 7.  Operations: along every edge only that changed which the operation may change. The
     versions of a skill that it claims to have written or removed are true and rise; any
-    other change of a skill without a higher version is a warning. (`operation_check`,
-    `version_check`)
+    other change of a skill without a higher version is a warning. (`operation_check`)
 8.  Tables: refs agree with the operation log, pending writes with the head, and the rows
-    of all other tables are well formed. (`graph_check.check_operation_log`, `table_check`)
+    of all other tables are well formed. (`graph_check`)
 9.  Deep: every blob is read again, hashes to its id, and has the size that entries claim.
     (`blob_check`)
 10. Signatures: every signature is valid, and every snapshot behind the head is signed as
-    the trust files require: see the steps of `trust.signature_verification`. Skipped if
+    the trust files require: see the steps of `trust.rights`. Skipped if
     there is neither a trust file nor a signature nor a requirement. One key that signed
     two continuations of one snapshot is a warning, unless the head descends from both.
     Without a root key that the caller knows, signatures that are required vouch for nothing:
     anybody can make them (`not_vouched`). (`signature_check`)
 11. Receipts: the receipts that snapshots name are stored and, deep, well formed. Warnings:
-    a missing receipt changes nothing that the brain holds. (`receipt_presence`)
+    a missing receipt changes nothing that the brain holds. (`receipt_check`)
 12. Decisions: the verdict of every admission, rejection, retirement and reinstatement is stored
     and is about this change of this skill; see the steps of `decision_check`. Deep, warnings: a
-    receipt names a run of a skill that had not been admitted. (`run_check`)
+    receipt names a run of a skill that had not been admitted. (`receipt_check`)
 13. Deep: the user's cache agrees with the objects it was derived from. (`cache_check`)
 
 Steps 5 to 7 read the store part by part, in insertion order, so that each object is read
@@ -63,13 +61,12 @@ from ..results import Finding, Signer, Verified
 from ..store import checks
 from ..util.process_pool import processor_count, share_jobs
 from ..util.progress import Progress, no_progress
-from . import cache_check, graph_check, table_check
+from . import cache_check, graph_check
 from .blob_check import BlobCheck, ClaimedSizes
 from .decision_check import DecisionCheck
-from .findings import finding_from_error
-from .parallel import ParallelCheck
-from .receipt_presence import ReceiptPresence
-from .run_check import RunCheck
+from .graph_check import finding_from_error
+from .object_check import ParallelCheck
+from .receipt_check import ReceiptPresence, RunCheck
 from .signature_check import NO_REQUIREMENTS, SignatureRequirements
 
 TRUST_LEVEL = "L0"
@@ -281,7 +278,7 @@ class _VerificationPass:
                 self._walk_lineage(starts, work)
                 # 8. Tables.
                 self.add_findings(graph_check.check_operation_log(session))
-                self.add_findings(table_check.check_tables(session))
+                self.add_findings(graph_check.check_tables(session))
             except BrainError as error:  # the parts may locate it
                 self.add_findings([finding_from_error(error)])
             self.add_findings(work.findings([*answers]))

@@ -15,15 +15,7 @@ from brain.results import Finding, Verified
 from brain.store.rows import ObjectKind
 from brain.trust import ed25519
 from brain.util import process_pool
-from brain.verify import (
-    cache_check,
-    graph_check,
-    object_check,
-    parent_diff,
-    receipt_presence,
-    table_check,
-    verification,
-)
+from brain.verify import cache_check, graph_check, object_check, receipt_check, verification
 from brain.verify.blob_check import BlobCheck
 from brain.verify.verification import verify_folder
 from tests.support.store_tampering import set_fact
@@ -144,9 +136,9 @@ def test_what_is_found_depends_on_no_size_of_a_batch(brain, monkeypatch):
     expected = verify_folder(brain.root, True)
     assert {"redacted", "missing_object"} <= {one.code for one in expected.findings}
     for module, name, size in (
-        (parent_diff, "LOOKUP_BATCH_ENTRIES", 1),
-        (parent_diff, "LOOKUP_BATCH_ENTRIES", 3),
-        (receipt_presence, "LOOKUP_BATCH_RECEIPTS", 1),
+        (object_check, "LOOKUP_BATCH_ENTRIES", 1),
+        (object_check, "LOOKUP_BATCH_ENTRIES", 3),
+        (receipt_check, "LOOKUP_BATCH_RECEIPTS", 1),
         (object_check, "OBJECTS_PER_PART", 1),
         (object_check, "OBJECTS_PER_PART", 7),
         (object_check, "_MAX_REMEMBERED_NODES", 1),
@@ -171,7 +163,7 @@ def test_an_error_that_ends_one_step_keeps_what_was_found_before_and_after_it(
 
     where = {
         "3 lineage": (graph_check, "check_operation_log"),
-        "8 tables": (table_check, "check_tables"),
+        "8 tables": (graph_check, "check_tables"),
     }
     monkeypatch.setattr(*where[step], refuse)
     found = verify_folder(brain.root, False)

@@ -1,4 +1,7 @@
-"""Verify a receipt against the lineage, in numbered steps.
+"""Check receipts: that those are stored which snapshots name, and what they claim.
+
+The content of a snapshot does not depend on its receipt, so a receipt that is missing is a
+warning. `verify_receipt` checks the claims of one run, in numbered steps:
 
 1. The receipt decodes, and a snapshot of the lineage carries it.
 2. The parts before it are stored, back to part 0, and are of the same run.
@@ -17,14 +20,18 @@ moved afterwards. Everything is computed from stored objects, never from the cac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from .. import limits
 from ..digest import NO_DIGEST, blob_id
-from ..errors import BrainError
+from ..errors import BrainError, FormatError
 from ..objects import lineage
 from ..objects import operation as operations
+from ..objects.operation import BINDING_KINDS
 from ..objects.snapshot import Snapshot
+from ..objects.tree_node import TreeEntry
+from ..programs.program import slug_of_tool
 from ..receipts import Receipt, RunStep, decode_receipt
 from ..repo import read_receipts
 from ..repo.read_receipts import (
@@ -35,6 +42,162 @@ from ..repo.read_receipts import (
 )
 from ..repo.session import Session
 from ..results import Finding, ReceiptVerified
+from .decision_check import DecisionCheck, find_texts, find_usual_texts, read_program, read_version
+
+LOOKUP_BATCH_RECEIPTS = 512
+"""Receipts that are looked up in one batch."""
+_RECEIPT_MARKER = b'"format":"brain v1 receipt"'
+
+
+class ReceiptPresence:
+    """Checks one snapshot after the other.
+
+    With `add_receipt`, receipts are read; it is called with each and the snapshot that carries it.
+    """
+
+    def __init__(
+        self, session: Session, add_receipt: Callable[[bytes, Receipt], None] | None = None
+    ) -> None:
+        self._session = session
+        self._add_receipt = add_receipt
+        self._pending: list[tuple[bytes, bytes, str]] = []
+
+    def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
+        """Add the next snapshot; return findings when a batch is full."""
+        if snapshot.receipt != NO_DIGEST:
+            self._pending.append((snapshot_id, snapshot.receipt, "receipt"))
+        if snapshot.operation[0] in BINDING_KINDS:
+            self._pending.append((snapshot_id, snapshot.operation[-1], "document"))
+        return self.flush() if len(self._pending) >= LOOKUP_BATCH_RECEIPTS else []
+
+    def flush(self) -> list[Finding]:
+        """Return the findings about the snapshots added since the last batch."""
+        waiting, self._pending = self._pending, []
+        return list(self._check_batch(waiting)) if waiting else []
+
+    def _check_batch(self, waiting: list[tuple[bytes, bytes, str]]) -> Iterator[Finding]:
+        reader = self._session.reader
+        missing = reader.find_missing(blob for _, blob, _ in waiting)
+        redacted = reader.find_redactions(list(missing))
+        for snapshot_id, blob, label in waiting:
+            if blob in redacted:
+                message = f"{label} redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
+                yield Finding("redacted", "note", snapshot_id.hex(), "", message)
+            elif blob in missing:
+                message = f"its {label} {blob.hex()} is missing"
+                yield Finding(f"missing_{label}", "warning", snapshot_id.hex(), "", message)
+            elif self._add_receipt is not None and label == "receipt":
+                yield from self._check_receipt(snapshot_id, blob, self._add_receipt)
+
+    def _check_receipt(
+        self, snapshot_id: bytes, blob: bytes, add_receipt: Callable[[bytes, Receipt], None]
+    ) -> Iterator[Finding]:
+        from ..receipts import decode_receipt
+
+        reader = self._session.reader
+        try:
+            if reader.blob_size(blob) > limits.MAX_RECEIPT_BYTES:
+                yield Finding("foreign_receipt", "note", snapshot_id.hex(), "", _FOREIGN_MESSAGE)
+                return
+            data = reader.read_blob(blob)
+        except BrainError:  # reported where every blob is read
+            return
+        try:
+            add_receipt(snapshot_id, decode_receipt(data))
+        except FormatError as error:
+            if _RECEIPT_MARKER in data:
+                message = f"its receipt is malformed: {error.message}"
+                yield Finding("bad_receipt", "warning", snapshot_id.hex(), "", message)
+            else:
+                yield Finding("foreign_receipt", "note", snapshot_id.hex(), "", _FOREIGN_MESSAGE)
+
+
+_FOREIGN_MESSAGE = "carries a record of another format than receipts have"
+
+
+class _SkillRun(NamedTuple):
+    """A run that a receipt claims; `since` is the snapshot before it, empty if unknown."""
+
+    carrier: bytes
+    since: bytes
+    tool: str
+    version: str
+
+
+class RunCheck:
+    """Check that the skills which receipts say were run had been admitted.
+
+    A receipt names each run of an executable skill as a `tool` step with the version of the skill.
+    Between the part before and the snapshot that carries the step, there must be a state of the
+    brain in which the skill had that version, and in which its program had been admitted; else
+    the step is `unadmitted_run`. That is a warning, like all that is found about receipts: the
+    admission may have been undone since.
+    """
+
+    def __init__(self, session: Session, decisions: DecisionCheck) -> None:
+        self._session = session
+        self._decisions = decisions
+        self._runs: dict[_SkillRun, None] = {}
+
+    def add_receipt(self, snapshot_id: bytes, receipt: Receipt) -> None:
+        """Add the runs of a receipt that a snapshot carries."""
+        since = receipt.previous or receipt.snapshot_before
+        for step in receipt.steps:
+            if step.kind == "tool" and step.version:
+                self._runs[_SkillRun(snapshot_id, since, step.name, step.version)] = None
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the runs of what had not been admitted."""
+        for run in self._runs:
+            try:
+                admitted = self._was_admitted(run)
+            except BrainError:  # of an object, reported by itself
+                continue
+            if not admitted:
+                message = (
+                    f"its receipt says that {run.tool} ran at version {run.version}, which no "
+                    "verdict had admitted"
+                )
+                yield Finding("unadmitted_run", "warning", run.carrier.hex(), "", message)
+
+    def _was_admitted(self, run: _SkillRun) -> bool:
+        session, slug = self._session, slug_of_tool(run.tool)
+        for parent in session.load_snapshot(run.carrier).parents:
+            texts = find_texts(session.state_of(parent), slug)
+            if self._could_run(parent, texts, run.version):
+                return True
+        return any(
+            self._could_run(here, find_usual_texts(session.state_of(here), slug), run.version)
+            for here in self._find_states(run, slug)
+        )
+
+    def _find_states(self, run: _SkillRun, slug: str) -> Iterator[bytes]:
+        """Yield the snapshots before the carrier that may have had the skill as it was run."""
+        load = self._session.load_snapshot
+        if not run.since or not self._session.reader.has_object(run.since):
+            return
+        yield run.since
+        oldest = load(run.since).generation
+        for here, snapshot in lineage.walk_ancestors(load, run.carrier):
+            if snapshot.generation <= oldest:
+                return
+            if here != run.carrier and _may_write_skill(snapshot, slug):
+                yield here
+
+    def _could_run(self, at: bytes, texts: Iterator[TreeEntry], version: str) -> bool:
+        """Tell whether one of `texts` has the version, and its program was admitted by then."""
+        state = self._session.state_of(at)
+        for text in texts:
+            if read_version(self._session, text) in (version, None):
+                program = read_program(state, text.path)
+                if self._decisions.was_admitted(program, at):
+                    return True
+        return False
+
+
+def _may_write_skill(snapshot: Snapshot, slug: str) -> bool:
+    return slug in snapshot.operation[1:2] or snapshot.operation[0] in ("snapshot", "merge")
+
 
 _RUN_FIELDS = ("run", "task", "agent", "model", "started", "snapshot_before", "bundle_before")
 _WRITE_KINDS = ("skill_create", "memory_write")
