@@ -11,7 +11,6 @@ import pytest
 from brain_cli.invocation import run_cli
 
 from brain import Brain, check_evidence, check_proof
-from brain.chain.check import main as check_alone
 
 PATH = "skills/audit/SKILL.md"
 SENTENCE = "This file is consistent. Anybody can make such a file; nothing that you know vouches"
@@ -28,8 +27,7 @@ class Desk:
     def run(self, *words: str) -> tuple[int, str, str]:
         """Run a command in this process; return its status, its output and its errors."""
         self.capsys.readouterr()
-        call = check_alone if words[0] == "alone" else run_cli
-        status = call(list(words[1:] if words[0] == "alone" else words))
+        status = run_cli([*words])
         told = self.capsys.readouterr()
         return status, told.out, told.err
 
@@ -71,7 +69,6 @@ EVERY_CHECK = [
     ("verify", "descent.json"),
     ("verify", "evidence.json"),
     ("verify", "evidence.json", "--content", "SKILL.md"),
-    ("alone", "evidence.json"),
 ]
 
 
@@ -99,14 +96,14 @@ def test_a_reader_who_knows_the_true_snapshot_is_told_that_it_is_another(desk, c
 def test_a_folder_that_came_with_a_proof_does_not_vouch_for_it(desk, tmp_path, monkeypatch):
     """The attacker sends a brain with the proofs in it; the reader looks into that folder."""
     monkeypatch.chdir(tmp_path / "attacker")
-    for check in EVERY_CHECK[:-1]:
+    for check in EVERY_CHECK:
         words = [str(desk.folder / word) if "." in word else word for word in check]
         assert desk.run(*words)[0] == 4, check
         assert desk.run("-C", ".", *words)[0] == 0, check
 
 
 def test_a_brain_that_the_reader_names_vouches_for_its_snapshots(desk, tmp_path, monkeypatch):
-    for check in EVERY_CHECK[:-1]:
+    for check in EVERY_CHECK:
         for brain, expected in (("victim", 4), ("attacker", 0)):
             status, out, _ = desk.run("-C", str(tmp_path / brain), *check)
             assert (status, SENTENCE in out) == (expected, expected == 4), (check, brain)
@@ -119,16 +116,15 @@ def test_a_brain_that_the_reader_names_vouches_for_its_snapshots(desk, tmp_path,
         assert owner.proofs.check(proof).ok and not victim.proofs.check(proof).ok
 
 
-@pytest.mark.parametrize("form", [("verify",), ("alone",)])
-def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(desk, form):
+def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(desk):
     """That the attacker's key made it is then what is shown, and nobody else's is."""
-    status, out, _ = desk.run(*form, "evidence.json", "--log-key", desk.facts["log"])
+    status, out, _ = desk.run("verify", "evidence.json", "--log-key", desk.facts["log"])
     assert status == 0 and out.startswith("Shown: ") and "the key of the log that you" in out
-    _, out, _ = desk.run(*form, "evidence.json", "--snapshot", desk.facts["false"])
+    _, out, _ = desk.run("verify", "evidence.json", "--snapshot", desk.facts["false"])
     assert out.startswith("It says: ") and "nothing you know vouches for its commitment" in out
     for level in ("L1", "L2", "L3"):
         words = ("evidence.json", "--log-key", desk.facts["log"], "--require", level, "--json")
-        status, _, err = desk.run(*form, *words)
+        status, _, err = desk.run("verify", *words)
         assert (status, json.loads(err)["error"]["code"]) == (3, "low_trust")
 
 
@@ -137,10 +133,9 @@ def test_a_known_snapshot_vouches_for_no_commitment_of_it(desk, tmp_path):
     here, file = str(tmp_path / "attacker"), str(desk.folder / "bare.json")
     assert desk.run("-C", here, "chain", "evidence", "-o", file)[0] == 0
     for words in (("--snapshot", desk.facts["false"]), ()):
-        for call in (("-C", here, "verify", file), ("alone", file)):
-            status, out, _ = desk.run(*call, *words)
-            assert status == 4 and out.startswith(SENTENCE), call
-    assert desk.run("alone", file, "--log-key", desk.facts["log"])[0] == 0
+        status, out, _ = desk.run("-C", here, "verify", file, *words)
+        assert status == 4 and out.startswith(SENTENCE)
+    assert desk.run("verify", file, "--log-key", desk.facts["log"])[0] == 0
 
 
 def test_in_python_it_is_not_ok_until_something_known_is_given(desk):

@@ -1,12 +1,10 @@
-"""Reports the claim of evidence, and the facts that its reader still needs, as text and JSON."""
+"""Reports the claim of evidence, and the facts that its reader still needs, as text."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
-from ...errors import BrainError, NotVouched, printable_text
+from ...errors import NotVouched, printable_text
 from ...results import ContractInclusion, Evidence, LogInclusion
 from ...util.utc_time import iso_time
 from ..ledger_protocol import witness_trust
@@ -92,35 +90,9 @@ def _trust_text(evidence: Evidence) -> str:
     return _WITNESS_TEXT[level] if by_witnesses else _TRUST_TEXT[level]
 
 
-def render_json(evidence: Evidence) -> str:
-    """Return one line of JSON, of what `brain chain check` prints."""
-    return json.dumps(_to_jsonable(evidence)) + "\n"
-
-
-def _to_jsonable(value: Any) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        pairs = zip(value._fields, value, strict=True)
-        return {
-            name: iso_time(field) if name == "time" and field else _to_jsonable(field)
-            for name, field in pairs
-        }
-    if isinstance(value, list):
-        return [_to_jsonable(one) for one in value]
-    return value
-
-
 def render_text(evidence: Evidence) -> str:
     """Return the claim, its trust level, and the facts that the reader still needs."""
     return "".join(f"{line}\n" for line in _text_lines(evidence))
-
-
-def render_error(error: BrainError, as_json: bool) -> str:
-    """Return an error as text, or as one line of JSON."""
-    if as_json:
-        fields = {"code": error.code, "message": error.message, "hint": error.hint or None}
-        return json.dumps({"error": fields}) + "\n"
-    hint = f"Hint: {error.hint}\n" if error.hint else ""
-    return f"Error: {error.message}\n{hint}"
 
 
 BRING_WHAT_YOU_KNOW = (

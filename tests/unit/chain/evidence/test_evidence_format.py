@@ -6,11 +6,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from brain_cli import schemas
+from brain_cli.json_format import to_json
 
 from brain import check_evidence
 from brain.chain.evidence.evidence_format import parse_evidence
 from brain.chain.evidence.evidence_model import EvidenceDocument
-from brain.chain.evidence.evidence_report import render_json
 from brain.errors import ProofError
 from tests.support.chain import synthetic_evidence
 from tests.support.json_mutations import mutate_json
@@ -43,7 +43,7 @@ def test_evidence_keeps_its_schema(name):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_what_is_told_of_it_keeps_its_schema(name):
-    TOLD.validate(json.loads(render_json(check_evidence(json.dumps(DOCUMENTS[name]).encode()))))
+    TOLD.validate(to_json(check_evidence(json.dumps(DOCUMENTS[name]).encode())))
 
 
 @pytest.mark.parametrize("name", ["skipped", "anchor"])

@@ -183,17 +183,6 @@ def test_the_first_commitment_comes_after_none():
     assert check("log").parent == EVIDENCE["log"]["committed"]["parent"]
 
 
-def test_an_error_is_shown_with_its_hint():
-    error = ProofError("it is odd", code="odd", hint="look")
-    assert evidence_report.render_error(error, False) == "Error: it is odd\nHint: look\n"
-    assert json.loads(evidence_report.render_error(error, True)) == {
-        "error": {"code": "odd", "message": "it is odd", "hint": "look"}
-    }
-    bare = ProofError("it is odd", code="odd")
-    assert evidence_report.render_error(bare, False) == "Error: it is odd\n"
-    assert json.loads(evidence_report.render_error(bare, True))["error"]["hint"] is None
-
-
 def test_a_long_path_is_cut_in_the_claim_and_shown_in_its_row():
     found = check("log")._replace(path="p" * 1025)
     assert evidence_report.claim_sentence(found).startswith("p" * 1024 + "… is in snapshot ")
