@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brain.errors import BrainError
-from brain.serve.tools.program_tools import has_sandbox
+from brain.serve.tools.programs import has_sandbox
 
 from . import demo_agent
 

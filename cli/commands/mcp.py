@@ -20,13 +20,12 @@ from ..command import (
     brain_command,
     flag,
     option,
-    repeated_option,
 )
 from ..context import App, current_directory
 from ..error_report import Failure
 from ..mcp_options import ListenAddress, ListenAddressType
 from ..output import emit
-from ..params import CountType, NonEmptyType
+from ..params import NonEmptyType
 from ..terminal import escape, escape_lines, is_terminal
 from ..user_files import open_standard_input
 
@@ -41,12 +40,6 @@ MCP_CLIENTS = (
 USER_SCOPE, PROJECT_SCOPE = "user", "project"
 
 
-_budget_option = option(
-    "--budget",
-    type=CountType(),
-    metavar="TOKENS",
-    help="Limit of the instructions, with the index (default: 1024).",
-)
 _proposal_option = option(
     "--proposal",
     type=NonEmptyType(),
@@ -73,23 +66,11 @@ _proposal_option = option(
 @flag("--read-only", help="Let clients read only.")
 @flag("--approve", help="Record changes of clients as proposals; see `brain proposal`.")
 @_proposal_option
-@_budget_option
 @option(
     "--token-file",
     metavar="FILE",
     help="The file with the token (default: one for each brain, with your settings).",
     type=None,
-)
-@flag("--no-token", help="Accept clients without a token.")
-@repeated_option(
-    "--allow-host",
-    metavar="NAME[:PORT]",
-    help="Also accept this host name, such as that of a proxy; repeatable.",
-)
-@repeated_option(
-    "--allow-origin",
-    metavar="URL",
-    help="Also accept requests of web pages of this origin; repeatable.",
 )
 def mcp_serve_command(
     app: App,
@@ -97,11 +78,7 @@ def mcp_serve_command(
     read_only: bool,
     approve: bool,
     proposal: str | None,
-    budget: int | None,
     token_file: str | None,
-    no_token: bool,
-    allow_host: tuple[str, ...],
-    allow_origin: tuple[str, ...],
 ) -> None:
     """Serve this brain to agents (default).
 
@@ -110,63 +87,61 @@ def mcp_serve_command(
     token in the token file as `Authorization: Bearer TOKEN`. With --approve, changes of
     agents are proposals: the folder and the head stay the same until you accept them. Each
     session has a proposal of its own, unless --proposal names one for all of them. The
-    instructions, which a client reads at the start, name as many skills as fit; 1024
-    tokens are 4,096 characters, where clients cut them.
+    instructions, which a client reads at the start, name as many skills as fit into 4,096
+    characters, where clients cut them.
 
     If a model is configured, hard sessions are learned from meanwhile, as by `brain evolve
     run`, unless the manifest sets the evolution mode off.
     """
     _refuse_wrong_modes(read_only, approve, proposal)
-    if http is None and (token_file or no_token or allow_host or allow_origin):
-        raise click.UsageError(
-            "--token-file, --no-token, --allow-host and --allow-origin require --http."
-        )
+    if http is None and token_file:
+        raise click.UsageError("--token-file requires --http.")
     if http is None and app.as_json:
         raise click.UsageError("--json requires --http: stdout belongs to the client without it.")
-    if token_file and no_token:
-        raise click.UsageError("--token-file and --no-token cannot be combined.")
-    from brain.serve.mcp import server_runner
+    from brain.serve import mcp
 
     from .. import mcp_options
     from ..background_learner import learn_in_background
 
-    server_runner.require_sdk()
-    if http is None:
-        source = open_standard_input().fileno()
-        if is_terminal(sys.stdin):
-            app.print_note(
-                "Waiting for a client on standard input; clients start this command themselves"
-            )
-        with (
-            mcp_options.reserve_stdout() as out,
-            mcp_options.open_brain_pool(app, read_only, approve, budget, proposal) as served,
-            contextlib.nullcontext() if read_only else learn_in_background(app),
-        ):
-            server_runner.serve_pipes(served, source, out)
-        return
-    with (
-        mcp_options.open_brain_pool(app, read_only, approve, budget, proposal) as served,
-        contextlib.nullcontext() if read_only else learn_in_background(app),
-        contextlib.ExitStack() as listening,
-    ):
-        place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)
-        sockets = server_runner.open_sockets(http.host, http.port)
-        for opened in sockets:
-            listening.enter_context(opened)
-        allowed = mcp_options.access_rules(
-            http, sockets, None if no_token else place, allow_host, allow_origin
+    mcp.require_sdk()
+    with contextlib.ExitStack() as stack:
+        source = out = -1
+        if http is None:
+            source = open_standard_input().fileno()
+            if is_terminal(sys.stdin):
+                app.print_note(
+                    "Waiting for a client on standard input; clients start this command themselves"
+                )
+            out = stack.enter_context(mcp_options.reserve_stdout())
+        pool = mcp_options.open_brain_pool(app, read_only, approve, proposal)
+        served = stack.enter_context(pool)
+        if not read_only:
+            stack.enter_context(learn_in_background(app))
+        if http is None:
+            from brain.serve.mcp.stdio import serve_pipes
+
+            serve_pipes(served, source, out)
+            return
+        from brain.serve.mcp.http import (
+            endpoint_url,
+            load_or_create_token,
+            open_sockets,
+            own_names,
+            serve_sockets,
         )
-        server_runner.load_http_server()
-        document = {
-            "url": http.url(sockets),
-            "token_file": None if no_token else os.path.abspath(place),
-            "mode": served.mode,
-        }
-        emit(app, document, [f"Serving at {document['url']}"])
+
+        place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)
+        token = load_or_create_token(place)
+        sockets = open_sockets(http.host, http.port)
+        for opened in sockets:
+            stack.enter_context(opened)
+        port: int = sockets[0].getsockname()[1]
+        url, token_file = endpoint_url(http.host, port), os.path.abspath(place)
+        document = {"url": url, "token_file": token_file, "mode": served.mode}
+        emit(app, document, [f"Serving at {url}"])
         sys.stdout.flush()
-        if document["token_file"]:
-            app.print_note(f"The token for clients is in {document['token_file']}")
-        server_runner.serve_sockets(served, sockets, allowed)
+        app.print_note(f"The token for clients is in {token_file}")
+        serve_sockets(served, sockets, own_names(http.host, port), token)
 
 
 @brain_command(
@@ -189,7 +164,6 @@ def mcp_serve_command(
 @flag("--approve", help="Record changes of the client as proposals; see `brain proposal`.")
 @_proposal_option
 @flag("--read-only", help="Let the client read only.")
-@_budget_option
 @flag("--force", help="Replace a different entry of the same name.")
 @flag("--dry-run", help="Print the change; write nothing.")
 @flag("--print", "print_", help="Print only the entry, to paste it yourself.")
@@ -201,7 +175,6 @@ def mcp_install_command(
     approve: bool,
     proposal: str | None,
     read_only: bool,
-    budget: int | None,
     force: bool,
     dry_run: bool,
     print_: bool,
@@ -216,7 +189,7 @@ def mcp_install_command(
     """
     _refuse_wrong_modes(read_only, approve, proposal)
     from brain.clients.client_table import load_clients
-    from brain.serve.mcp import server_runner
+    from brain.serve import mcp
 
     from ..settings import client_settings
 
@@ -225,8 +198,6 @@ def mcp_install_command(
     options = [*(["--approve"] if approve else []), *(["--read-only"] if read_only else [])]
     if proposal:
         options += ["--proposal", proposal]
-    if budget is not None:
-        options += ["--budget", str(budget)]
     row = load_clients()[client]
     settings = row.mcp
     assert settings is not None, "MCP_CLIENTS names the rows that have some"
@@ -237,7 +208,7 @@ def mcp_install_command(
     document: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
     document |= {"changed": False, "entry": entry, "command": None, "text": None, "problem": None}
     try:
-        server_runner.require_sdk()
+        mcp.require_sdk()
     except BrainError as error:
         app.print_note(f"Note: {error.message}: {error.hint}")
     text = client_settings.entry_snippet(settings, name, entry)

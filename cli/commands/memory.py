@@ -120,7 +120,7 @@ def _find_entry(found: MemoryRead, number: int) -> str:
 
 
 def _change_memory(app: App, name: str | None, operation: MemoryOperation, verb: str) -> None:
-    from brain.serve.tools.secret_guard import NewSecretCheck
+    from brain.serve.tools.checks import NewSecretCheck
 
     check = NewSecretCheck(app.brain)
     try:

@@ -48,7 +48,7 @@ def tools_list_command(app: App, form: str | None) -> None:
     prints a JSON list to send to the model: openai is the format of chat
     completions, responses that of the Responses API of OpenAI.
     """
-    from brain.serve.tools.tool_formats import EXPORT_FORMATS
+    from brain.serve.tools.definitions import EXPORT_FORMATS
 
     tools = _list_tools(app)
     definitions = EXPORT_FORMATS[form or "mcp"](tools)
@@ -64,7 +64,7 @@ def tools_list_command(app: App, form: str | None) -> None:
 def _list_tools(app: App) -> tuple[Tool, ...]:
     """Return the tools of the brain, or those that every brain has where there is none."""
     from brain.serve.tools import Toolbox
-    from brain.serve.tools.program_tools import list_built_in_tools
+    from brain.serve.tools.programs import list_built_in_tools
 
     try:
         return Toolbox(app.brain).tools()

@@ -48,10 +48,10 @@ PLACES: list[tuple[str, tuple[str, ...], str, Any]] = [
 ]
 
 
-def test_the_entry_keeps_the_budget_and_the_proposal(agent, cli):
-    options = ("--approve", "--proposal", "team", "--budget", "500")
+def test_the_entry_keeps_the_mode_and_the_proposal(agent, cli):
+    options = ("--approve", "--proposal", "team")
     told = cli("mcp", "install", "cursor", *options, "--json")
-    assert told.document["entry"]["args"][-6:] == ["mcp", *options]
+    assert told.document["entry"]["args"][-4:] == ["mcp", *options]
     refused = cli("mcp", "install", "cursor", "--proposal", "team")
     assert refused.status == 2 and "--proposal requires --approve" in refused.err
 

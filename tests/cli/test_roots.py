@@ -117,7 +117,7 @@ def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(strange, cli):
 def test_agents_are_told_by_the_same_pins(strange, agent, cli, reads, approves):
     def told() -> list[str]:
         app = App(str(agent))
-        with open_brain_pool(app, reads, approves, None, None) as served:
+        with open_brain_pool(app, reads, approves, None) as served:
             return [served.instructions("x"), served.read_index("x").text, served.read_prompt("x")]
 
     assert all(UNKNOWN in text and VOUCHED not in text for text in told())

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from brain.serve.tools.program_tools import list_built_in_tools
-from brain.serve.tools.tool_formats import EXPORT_FORMATS
+from brain.serve.tools.definitions import EXPORT_FORMATS
+from brain.serve.tools.programs import list_built_in_tools
 
 
 @pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp"])

@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain, ToolFailure
 from brain.results import FailedGoal
-from brain.serve.mcp.client_session import ClientBrain
+from brain.serve.mcp.brain_pool import ClientBrain
 from tests.support.acquired import LIMITED, creation
 from tests.support.processes import TIMEOUT_SECONDS
 

@@ -82,12 +82,12 @@ async def make_sleeper(client: Client) -> None:
 
 
 async def until_running(desk: BrainPool) -> None:
-    while not any(client.is_busy for client in desk._clients.values()):
+    while not any(client.open_calls for client in desk._clients.values()):
         await anyio.sleep(0.01)
 
 
 async def until_idle(desk: BrainPool) -> None:
-    while any(client.is_busy for client in desk._clients.values()):
+    while any(client.open_calls for client in desk._clients.values()):
         await anyio.sleep(0.01)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from brain import Brain
-from brain.serve.mcp import server_runner, stdio
+from brain.serve.mcp import stdio
 from brain.serve.mcp.brain_pool import READ_MODE, BrainPool, ToolResult
 from tests.support.mcp_peers import INITIALIZE_PARAMS, encode_request
 from tests.support.processes import TIMEOUT_SECONDS
@@ -45,9 +45,7 @@ def test_what_is_cancelled_is_neither_answered_nor_waited_for(folder, monkeypatc
     desk = Busy(folder)
     read, to_server = os.pipe()
     from_server, write = os.pipe()
-    server = threading.Thread(
-        target=server_runner.serve_pipes, args=(desk, read, write), daemon=True
-    )
+    server = threading.Thread(target=stdio.serve_pipes, args=(desk, read, write), daemon=True)
     server.start()
     taken_back = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
     lines = [encode_request("initialize", id="hello", **INITIALIZE_PARAMS)]

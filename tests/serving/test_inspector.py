@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from brain.serve.tools.program_tools import list_built_in_tools
+from brain.serve.tools.programs import list_built_in_tools
 from tests.support.mcp_peers import BRAIN_COMMAND, HttpServer
 from tests.support.processes import TIMEOUT_SECONDS
 

@@ -13,7 +13,7 @@ from brain import Brain
 from brain.serve.mcp import resources
 from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
-from brain.serve.tools.program_tools import list_built_in_tools
+from brain.serve.tools.programs import list_built_in_tools
 
 ERAS = ["legacy", "auto"]
 """The handshake of before 2026, and the revision of 2026."""

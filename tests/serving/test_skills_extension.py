@@ -14,8 +14,8 @@ from mcp import types as wire
 from pydantic import BaseModel, ConfigDict
 
 from brain import Brain
-from brain.serve.mcp import skills_extension
-from brain.serve.mcp.skills_extension import EXTENSION
+from brain.serve.mcp import resources
+from brain.serve.mcp.resources import EXTENSION
 from tests.serving.test_server import ERAS, connected, within
 
 
@@ -199,7 +199,7 @@ def test_a_proposing_client_is_served_its_own_text_and_a_changed_file_has_anothe
 
 
 def test_many_skills_come_in_pages_and_a_wrong_cursor_is_refused(desk, folder):
-    count = skills_extension.PAGE_SIZE + 3
+    count = resources.SKILLS_PAGE_SIZE + 3
     write(folder, {f"skills/s{n:03}/SKILL.md": skill(f"s{n:03}") for n in range(count)})
 
     async def session() -> None:
@@ -218,8 +218,8 @@ def test_many_skills_come_in_pages_and_a_wrong_cursor_is_refused(desk, folder):
 
 
 def test_a_skill_beyond_the_limits_of_hosts_is_not_served(desk, folder, monkeypatch):
-    monkeypatch.setattr(skills_extension, "MAX_FILES", 3)
-    monkeypatch.setattr(skills_extension, "MAX_SKILL_BYTES", 2000)
+    monkeypatch.setattr(resources, "MAX_FILES", 3)
+    monkeypatch.setattr(resources, "MAX_SKILL_BYTES", 2000)
     write(
         folder,
         {

@@ -2,14 +2,14 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from brain import Brain
 from brain.serve.mcp import brain_pool, resources
 from brain.serve.mcp.brain_pool import READ_MODE, WRITE_MODE, BrainPool
-from brain.serve.tools import skill_read, tool_formats
+from brain.serve.tools import definitions
+from brain.serve.tools import skills as skill_read
 from brain.skills import index_lines
 
 COUNT = 10_000
@@ -42,7 +42,7 @@ def served(large):
 
 
 def test_the_tools_and_the_instructions_keep_to_their_sizes(served):
-    tools = json.dumps(tool_formats.anthropic(), separators=(",", ":"))
+    tools = json.dumps(definitions.anthropic(), separators=(",", ":"))
     assert len(tools) <= MAX_TOOLS_CHARS
     text = served.instructions(CLIENT)
     for_skills = MAX_INSTRUCTION_CHARS * (1 - 1 / brain_pool.MEMORY_SHARE)
@@ -56,16 +56,12 @@ def test_the_tools_and_the_instructions_keep_to_their_sizes(served):
     assert left is not None and int(left[1]) == COUNT + 1 - len(shown)
 
 
-def test_every_budget_is_kept_and_the_index_marked_as_data(large):
-    for budget in (0, 100, 300, 1024, 5000):
-        assert_budget_is_kept(large, budget)
-
-
-def assert_budget_is_kept(large: Path, budget: int) -> None:
-    pool = BrainPool(lambda author: Brain.open(large, author=author), WRITE_MODE, budget)
+@pytest.mark.parametrize("most", [0, 400, 1200, 4096, 20_000])
+def test_every_limit_is_kept_and_the_index_marked_as_data(large, monkeypatch, most):
+    monkeypatch.setattr(brain_pool, "MAX_INSTRUCTION_CHARS", most)
+    pool = BrainPool(lambda author: Brain.open(large, author=author), WRITE_MODE)
     text = pool.instructions(CLIENT)
-    frame = len(brain_pool.INSTRUCTIONS_GUIDE) + 600
-    assert len(text) <= max(4 * budget, frame)
+    assert len(text) <= max(most, len(brain_pool.INSTRUCTIONS_GUIDE) + 600)
     assert len(re.findall(r"^\[Skills\. .*\]$", text, re.M)) == 1
     assert f"\n{COUNT + 1 - shown_in(text)} more skills" in text
     pool.close()

@@ -103,10 +103,10 @@ class PipeServer:
 class HttpServer:
     """A server on a socket."""
 
-    def __init__(self, brain: Path, *options: str) -> None:
+    def __init__(self, brain: Path, *options: str, address: str = "0") -> None:
         self.folder = brain
         self.process = subprocess.Popen(
-            [*BRAIN_COMMAND, "-C", str(brain), "mcp", "--http", "0", "--json", *options],
+            [*BRAIN_COMMAND, "-C", str(brain), "mcp", "--http", address, "--json", *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -118,8 +118,7 @@ class HttpServer:
         self.told: dict[str, Any] = json.loads(told)
         self.url: str = self.told["url"]
         self.port = int(self.url.split(":")[2].partition("/")[0])
-        file = self.told["token_file"]
-        self.token = Path(file).read_text().strip() if file else ""
+        self.token = Path(self.told["token_file"]).read_text().strip()
 
     def __enter__(self) -> Self:
         return self

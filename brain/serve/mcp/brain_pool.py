@@ -7,28 +7,124 @@ method blocks, and the caller makes one call at a time.
 
 from __future__ import annotations
 
+import logging
 import secrets
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
-from ...skills.index_lines import BYTES_PER_TOKEN, format_omitted_count
+from ...skills.index_lines import format_omitted_count
 from ...skills.slug import slugify
 from ..tools import Tool, Toolbox, ToolResult
+from ..tools.definitions import BRAIN_SNAPSHOT, MEMORY, SKILL_VIEW, SKILLS_LIST
 from ..tools.memory_tool import describe_memory
-from ..tools.program_tools import ToolVersions, find_tool_versions
-from ..tools.skill_read import text_for_model
-from ..tools.tool_definitions import BRAIN_SNAPSHOT, MEMORY, SKILL_VIEW, SKILLS_LIST
-from .client_session import ClientBrain
+from ..tools.programs import ToolVersions, find_tool_versions
+from ..tools.skills import text_for_model
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
+    from ...api.task import Task
     from ...results import Rejection, Skill, SkillChange
+
+
+SESSION_IDLE_SECONDS = 1800.0
+"""Seconds without a call after which a session is closed."""
+MAX_UNRECORDED_CALLS = 10_000
+"""Calls of one session that may wait in memory for a snapshot that records them."""
+
+logger = logging.getLogger(__name__)
+
+
+class ClientBrain:
+    """One client's view of the brain, with a record of each of its sessions.
+
+    A session is a run: its receipts are in the snapshots it causes, and a last snapshot
+    closes it. A session that writes nothing records nothing, so reading never adds to the
+    lineage.
+    """
+
+    def __init__(self, brain: Brain, name: str) -> None:
+        self.brain = brain
+        self._name = name
+        self._sessions: dict[str, _RecordedSession] = {}
+        self.open_calls = 0  # that `open_toolbox` began
+        self._is_closing = False
+
+    def call(self, session: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Call a tool as a step of the session with the id `session`."""
+        current = self._open_session(session)
+        result = current.tools.call(name, arguments)
+        if result.changed:
+            current.unrecorded_calls = 0
+        return result
+
+    def open_toolbox(self, session: str) -> Toolbox:
+        """Return the tools of a session, for a call in a thread of its own.
+
+        The brain stays open until `close_toolbox` was called as often.
+        """
+        tools = self._open_session(session).tools
+        self.open_calls += 1
+        return tools
+
+    def close_toolbox(self) -> None:
+        """End a call that `open_toolbox` began."""
+        self.open_calls -= 1
+        if self._is_closing and not self.open_calls:
+            self.brain.close()
+
+    def _open_session(self, session: str) -> _RecordedSession:
+        """Return a session for one more call; close those that are idle or hold too many."""
+        now = time.monotonic()
+        for session_id, recorded in list(self._sessions.items()):
+            is_idle = now - recorded.last_call > SESSION_IDLE_SECONDS and not self.open_calls
+            if is_idle or recorded.unrecorded_calls >= MAX_UNRECORDED_CALLS:
+                self.end_session(session_id)
+        if session not in self._sessions:
+            run = secrets.token_hex(16)
+            task = self.brain.task(
+                f"A session of {self._name}", agent=self._name, run=run, chat=run
+            )
+            self._sessions[session] = _RecordedSession(task, Toolbox(self.brain, task))
+        current = self._sessions[session]
+        current.last_call = now
+        current.unrecorded_calls += 1
+        return current
+
+    def end_session(self, session: str) -> None:
+        """Close the record of a session, if there is one."""
+        recorded = self._sessions.pop(session, None)
+        try:
+            if recorded is not None:
+                recorded.task.abandon("the session ended")
+        except BrainError as error:  # such as a lock held elsewhere: the record stays open
+            logger.info("the end of a session is not recorded: %s", error.message)
+
+    def close(self) -> None:
+        """Close the records of all sessions, and the brain once no call uses it."""
+        for session in list(self._sessions):
+            self.end_session(session)
+        self._is_closing = True
+        if not self.open_calls:
+            self.brain.close()
+
+
+@dataclass
+class _RecordedSession:
+    """An open session: the time of its last call, and its calls since it last wrote."""
+
+    task: Task
+    tools: Toolbox
+    last_call: float = 0.0
+    unrecorded_calls: int = 0
+
 
 BrainOpener = Callable[[str], "Brain"]
 """Opens the brain for an author."""
@@ -44,8 +140,8 @@ MAX_CLIENTS = 16
 """Clients whose brains stay open; the least recently used one is closed first."""
 DEFAULT_CLIENT_NAME = "agent"
 """The name of a client that gives none."""
-DEFAULT_INSTRUCTION_TOKENS = 1024
-"""Tokens of the instructions, of 4 characters each: clients cut them at 4,096 characters."""
+MAX_INSTRUCTION_CHARS = 4096
+"""Characters of the instructions, where clients cut them."""
 MEMORY_SHARE = 4
 """One part in so many of the instructions is kept for memory, however many skills there are."""
 _REJECTIONS_SHARE = 8
@@ -108,20 +204,12 @@ class _ClientKey(NamedTuple):
 class BrainPool:
     """The brains behind one server.
 
-    `budget` limits the instructions, in tokens. With `proposal`, all sessions that propose
-    write to that one branch.
+    With `proposal`, all sessions that propose write to that one branch.
     """
 
-    def __init__(
-        self,
-        open_brain: BrainOpener,
-        mode: str = WRITE_MODE,
-        budget: int = DEFAULT_INSTRUCTION_TOKENS,
-        proposal: str = "",
-    ) -> None:
+    def __init__(self, open_brain: BrainOpener, mode: str = WRITE_MODE, proposal: str = "") -> None:
         self.mode = mode
         self._open_brain = open_brain
-        self._budget = budget
         self._shared_proposal = proposal
         self._base_brain = open_brain("")
         if proposal:  # raises `InvalidInput` for a name that no branch can have
@@ -207,20 +295,15 @@ class BrainPool:
             if tool is not BRAIN_SNAPSHOT or self.mode != PROPOSE_MODE
         )
 
-    def open_toolbox(self, client: str, session: str = "") -> OpenToolbox:
-        """Return the tools of a client, for a call that takes its time, in a thread of its own.
+    def open_toolbox(self, client: str, session: str = "") -> tuple[Toolbox, Callable[[], None]]:
+        """Return the tools of a client, for a call that takes its time in a thread of its own.
 
-        `close_toolbox` ends the call.
+        The function ends the call.
         """
         if self.mode == READ_MODE:
-            return OpenToolbox(Toolbox(self._base_brain, read_only=True), None)
+            return Toolbox(self._base_brain, read_only=True), lambda: None
         client_brain = self._client_brain(self._key(client, session))
-        return OpenToolbox(client_brain.open_toolbox(session), client_brain)
-
-    def close_toolbox(self, opened: OpenToolbox) -> None:
-        """End a call that `open_toolbox` began."""
-        if opened.client_brain is not None:
-            opened.client_brain.close_toolbox()
+        return client_brain.open_toolbox(session), client_brain.close_toolbox
 
     def end_session(self, session: str) -> None:
         """Close the record of a session, of whichever client."""
@@ -281,12 +364,12 @@ class BrainPool:
     def instructions(self, client: str, session: str = "") -> str:
         """Return the instructions for a model: the guide, the Level-0 index, memory, rejections.
 
-        They have at most the characters of the budget, if that is enough for the guide. The
+        They have at most `MAX_INSTRUCTION_CHARS`, if that is enough for the guide. The
         part before memory does not depend on memory: clients cache prompts by their beginning.
         """
         self._show_folder()
         brain = self.brain(client, session)
-        prompt, head, most = brain.prompt, brain.head, self._budget * BYTES_PER_TOKEN
+        prompt, head, most = brain.prompt, brain.head, MAX_INSTRUCTION_CHARS
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
         text = f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}"
         frame = prompt.build_framed_index(head, budget=0)
@@ -388,16 +471,12 @@ class BrainPool:
         if self.mode == PROPOSE_MODE:
             brains += [client_brain.brain for client_brain in self._clients.values()]
         with suppress(Conflict):  # a person has switched to the branch of a client
-            return self._compare_tools(brains)
+            marks = [brain.programs.read_mark() for brain in brains]
+            if marks != self._tool_marks:
+                self._tool_marks = marks
+                before, self._last_tools = self._last_tools, [*map(find_tool_versions, brains)]
+                return before is not None and before != self._last_tools
         return False
-
-    def _compare_tools(self, brains: Sequence[Brain]) -> bool:
-        marks = [brain.programs.read_mark() for brain in brains]
-        if marks == self._tool_marks:
-            return False
-        self._tool_marks = marks
-        before, self._last_tools = self._last_tools, [find_tool_versions(brain) for brain in brains]
-        return before is not None and before != self._last_tools
 
     def _poll_skills(self) -> SkillChanges | None:
         """Return the changes of skills since the last call."""
@@ -438,13 +517,6 @@ class SkillChanges(NamedTuple):
     addresses: frozenset[str]
     list_changed: bool
     tools_changed: bool = False
-
-
-class OpenToolbox(NamedTuple):
-    """Tools for one call in a thread of its own; `client_brain` is None where all share one."""
-
-    tools: Toolbox
-    client_brain: ClientBrain | None
 
 
 def client_slug(client: str) -> str:

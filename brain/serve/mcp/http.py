@@ -1,26 +1,32 @@
 """The SDK's streamable HTTP under uvicorn, on sockets already open, behind a guard.
 
-The guard asks, in this order: Host, bearer token, Origin and Sec-Fetch-Site (without a token),
-path. What it lets through the SDK reads, with its limit on bodies.
+The guard asks, in this order: Host, Origin, bearer token, path. What it lets through the SDK
+reads, with its limit on bodies. The token is in a file that only its owner can read, outside the
+brain: a copy of a brain must neither reveal nor choose it.
 """
 
 from __future__ import annotations
 
 import hmac
-import signal
+import os
+import secrets
 import socket
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any, NamedTuple
+import stat
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from pathlib import Path
 
+import anyio
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ...errors import InvalidInput
 from .brain_pool import BrainPool
 from .mcp_server import BrainServer
-from .stdio import MAX_MESSAGE_BYTES
+from .stdio import MAX_MESSAGE_BYTES, run_until_signal
 
 ENDPOINT_PATH = "/mcp"
 MAX_HEAD_BYTES = 32 << 10
@@ -28,40 +34,31 @@ MAX_HEAD_BYTES = 32 << 10
 MAX_SESSIONS = 256
 MAX_CONNECTIONS = 256
 """Sessions, and connections; further ones get 503, to come later."""
+MIN_TOKEN_CHARS = 32
+_MAX_TOKEN_BYTES = 512
 _SESSION_IDLE_SECONDS = 1800.0
 _SHUTDOWN_SECONDS = 3
 """Seconds that running requests get after a signal."""
-_END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SECURITY_HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-content-type-options", b"nosniff"),
-]
-_REPLACED_HEADERS = (b"access-control-", b"cache-control")
-
-Scope = MutableMapping[str, Any]
-AsgiMessage = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[AsgiMessage]]
-Send = Callable[[AsgiMessage], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+_LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+_ANY_HOSTS = ("0.0.0.0", "::")
+_HTTP_PORT = 80
+_SINGLE_HEADERS = ("host", "origin", "authorization", "mcp-session-id")
+"""Of two, another program in between may read the other one."""
 
 
-class AccessRules(NamedTuple):
-    """Allowed Host values (with ports), allowed origins, and the bearer token.
+def serve_sockets(
+    pool: BrainPool, sockets: list[socket.socket], hosts: frozenset[str], token: str
+) -> None:
+    """Serve clients that send `token`, under the names in `hosts`, until a signal.
 
-    With `token` "", requests from an allowed origin, or with none, as programs send them,
-    are accepted without a token.
+    With no `hosts` each name is its own. The signal is raised again.
     """
-
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    token: str
+    anyio.run(_serve, pool, sockets, hosts, token)
 
 
-async def serve_http(
-    pool: BrainPool, sockets: list[socket.socket], access_rules: AccessRules
-) -> int:
-    """Serve until a signal arrives; return its number."""
+async def _serve(
+    pool: BrainPool, sockets: list[socket.socket], hosts: frozenset[str], token: str
+) -> None:
     brain_server = BrainServer(pool)
     manager = StreamableHTTPSessionManager(
         app=brain_server.server,
@@ -69,8 +66,9 @@ async def serve_http(
         max_request_body_size=MAX_MESSAGE_BYTES,
         max_sessions=MAX_SESSIONS,
     )
+    guard = HttpGuard(StreamableHTTPASGIApp(manager), hosts, token, brain_server.end_session)
     config = uvicorn.Config(
-        HttpGuard(StreamableHTTPASGIApp(manager), access_rules, brain_server.end_session),
+        guard,
         http="h11",
         ws="none",
         lifespan="off",
@@ -84,146 +82,161 @@ async def serve_http(
         timeout_keep_alive=15,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    server = _GracefulServer(config, brain_server)
-    try:
-        async with manager.run():
-            await server.serve(sockets)
-    finally:
-        for listening in sockets:
-            listening.close()
-    return server.end_signal
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
 
+    def stop() -> None:
+        brain_server.end_streams()  # else it waits for them
+        server.should_exit = True
 
-class _GracefulServer(uvicorn.Server):
-    """A uvicorn server that closes the event streams first, and so need not wait for them.
-
-    It notes the signal that ends it, for the caller to raise again after its tasks ended.
-    """
-
-    def __init__(self, config: uvicorn.Config, brain_server: BrainServer) -> None:
-        super().__init__(config)
-        self._brain_server = brain_server
-        self.end_signal = 0
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle signals during the block, if this is the main thread."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in _END_SIGNALS}
+    async def serve() -> None:
         try:
-            yield
+            async with manager.run():
+                await server.serve(sockets)
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for listening in sockets:
+                listening.close()
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note the signal and shut down."""
-        self.end_signal = sig
-        super().handle_exit(sig, frame)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all event streams, then the connections."""
-        self._brain_server.end_streams()
-        await super().shutdown(sockets)
-
-
-class _AccessDenied(Exception):
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
+    await run_until_signal(serve, stop)
 
 
 class HttpGuard:
-    """An ASGI middleware that refuses requests against the rules.
+    """An ASGI middleware that refuses requests of strangers, and of pages in a browser.
 
     `end_session` is called with the id of each session that its client closed.
     """
 
     def __init__(
-        self, app: AsgiApp, rules: AccessRules, end_session: Callable[[str], Awaitable[None]]
+        self,
+        app: ASGIApp,
+        hosts: frozenset[str],
+        token: str,
+        end_session: Callable[[str], Awaitable[None]],
     ) -> None:
         self._app = app
-        self._rules = rules
+        self._hosts = hosts
+        self._token = token
         self._end_session = end_session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on, or refuse it without reading the rest of it."""
         if scope["type"] != "http":
             return
-        headers = _Headers(scope["headers"])
-        try:
-            self._check_access(scope, headers)
-            session = headers.single_value(b"mcp-session-id")
-        except _AccessDenied as denied:
-            await _refuse(send, denied.status, denied.reason)
+        headers = Headers(scope=scope)
+        if refusal := self._find_refusal(headers, scope["path"]):
+            response = PlainTextResponse(refusal[1], refusal[0], {"connection": "close"})
+            await response(scope, receive, send)
             return
+        session = headers.get("mcp-session-id", "")
         if session and scope["method"] == "DELETE":
             await self._end_session(session)
-        await self._app(scope, receive, _add_security_headers(send))
+        await self._app(scope, receive, send)
 
-    def _check_access(self, scope: Scope, headers: _Headers) -> None:
-        rules = self._rules
-        if headers.single_value(b"host").lower() not in rules.hosts:
-            raise _AccessDenied(403, "this server has another host name")
-        if headers.all_values(b"transfer-encoding") and headers.all_values(b"content-length"):
-            raise _AccessDenied(400, "the length of the body is stated twice")
-        kind, _, offered = headers.single_value(b"authorization").partition(" ")
-        if rules.token:
-            is_known = hmac.compare_digest(offered.strip().encode(), rules.token.encode())
-            if kind.lower() != "bearer" or not is_known:
-                reason = "a token is needed: send it as Authorization: Bearer TOKEN"
-                raise _AccessDenied(403, reason)
-        else:
-            if any(origin not in rules.origins for origin in headers.all_values(b"origin")):
-                raise _AccessDenied(403, "requests from that origin are refused")
-            if headers.single_value(b"sec-fetch-site") not in ("", "none", "same-origin"):
-                raise _AccessDenied(403, "requests from another site are refused")
-        if scope["path"] != ENDPOINT_PATH:
-            raise _AccessDenied(404, f"the only path is {ENDPOINT_PATH}")
+    def _find_refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
+        if any(len(headers.getlist(name)) > 1 for name in _SINGLE_HEADERS):
+            return 400, "a header occurs twice"
+        host = headers.get("host", "").lower()
+        if self._hosts and host not in self._hosts:
+            return 403, "this server has another host name"
+        if "transfer-encoding" in headers and "content-length" in headers:
+            return 400, "the length of the body is stated twice"
+        if headers.get("origin", f"http://{host}").lower() != f"http://{host}":
+            return 403, "requests from that origin are refused"
+        kind, _, offered = headers.get("authorization", "").partition(" ")
+        is_known = hmac.compare_digest(offered.strip().encode(), self._token.encode())
+        if kind.lower() != "bearer" or not is_known:
+            return 403, "a token is needed: send it as Authorization: Bearer TOKEN"
+        return None if path == ENDPOINT_PATH else (404, f"the only path is {ENDPOINT_PATH}")
 
 
-class _Headers:
-    """The headers of a request, names in lower case."""
+def open_sockets(host: str, port: int) -> list[socket.socket]:
+    """Return sockets that listen at `host`; for "localhost", on both loopback addresses.
 
-    def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        self._pairs = list(pairs)
-
-    def all_values(self, name: bytes) -> list[str]:
-        return [value.decode("latin-1").strip() for key, value in self._pairs if key == name]
-
-    def single_value(self, name: bytes) -> str:
-        """Return the value of a header, "" if missing. Two may be read differently elsewhere."""
-        values = self.all_values(name)
-        if len(values) > 1:
-            raise _AccessDenied(400, f"the header {name.decode()} occurs twice")
-        return values[0] if values else ""
-
-
-def _add_security_headers(send: Send) -> Send:
-    async def send_with_headers(message: AsgiMessage) -> None:
-        if message["type"] == "http.response.start":
-            others = [
-                pair
-                for pair in message["headers"]
-                if not pair[0].lower().startswith(_REPLACED_HEADERS)
-            ]
-            message = {**message, "headers": [*others, *_SECURITY_HEADERS]}
-        await send(message)
-
-    return send_with_headers
+    Port 0 is a free one. Raises `InvalidInput` (`cannot_listen`).
+    """
+    anyio.run(anyio.sleep, 0)  # a signal that comes while the event loop loads can be lost
+    opened: list[socket.socket] = []
+    for address in ("127.0.0.1", "::1") if host == "localhost" else (host,):
+        try:
+            opened.append(_open_socket(address, opened[0].getsockname()[1] if opened else port))
+        except (OSError, UnicodeError) as error:  # UnicodeError: not a possible host name
+            if opened:
+                break  # this machine has no IPv6
+            reason = error.strerror or error if isinstance(error, OSError) else "not a host name"
+            raise InvalidInput(
+                f"cannot listen at {host}:{port}: {reason}",
+                code="cannot_listen",
+                hint="name another port; 0 picks a free one",
+            ) from error
+    return opened
 
 
-async def _refuse(send: Send, status: int, reason: str) -> None:
-    """Respond and close the connection, without reading the rest of the request."""
-    body = reason.encode()
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *_SECURITY_HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def endpoint_url(host: str, port: int) -> str:
+    """Return the URL of a server that listens at `host`."""
+    return f"http://{_bracket_ipv6(host)}:{port}{ENDPOINT_PATH}"
+
+
+def own_names(host: str, port: int) -> frozenset[str]:
+    """Return what clients of a server that listens at `host` send as Host; none if anything."""
+    if host in _ANY_HOSTS:
+        return frozenset()
+    names = {_bracket_ipv6(name.lower()) for name in (*_LOOPBACK_HOSTS, host)}
+    known = {f"{name}:{port}" for name in names}
+    return frozenset(known | names if port == _HTTP_PORT else known)
+
+
+def _bracket_ipv6(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _open_socket(host: str, port: int) -> socket.socket:
+    (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    server = socket.socket(family, kind, protocol)
+    try:
+        if family == socket.AF_INET6:
+            server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(address)
+        server.listen(128)
+    except OSError:
+        server.close()
+        raise
+    return server
+
+
+def load_or_create_token(path: Path) -> str:
+    """Return the token in a file; create the file with a new token if it does not exist.
+
+    Raises `InvalidInput` (`token_exposed`) if others can read the file, `InvalidInput`
+    (`bad_token`) if it holds no token, and `OSError`.
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return _load_token(path)
+    token = secrets.token_urlsafe(MIN_TOKEN_CHARS)
+    with os.fdopen(handle, "w") as file:
+        file.write(f"{token}\n")
+    return token
+
+
+def _load_token(path: Path) -> str:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        st = os.fstat(file.fileno())
+        if st.st_mode & 0o077 or st.st_uid != os.geteuid() or st.st_nlink > 1:
+            raise InvalidInput(
+                f"others may know the token in {path}",
+                code="token_exposed",
+                hint="delete the file: the server then creates one that only you can read",
+            )
+        content = file.read(_MAX_TOKEN_BYTES) if stat.S_ISREG(st.st_mode) else b""
+    text = content.decode("ascii", "replace").strip()
+    if len(text) < MIN_TOKEN_CHARS or not text.isprintable() or not text.isascii() or " " in text:
+        raise InvalidInput(
+            f"{path} holds no token",
+            code="bad_token",
+            hint=f"delete the file, or write at least {MIN_TOKEN_CHARS} letters and digits to it",
+        )
+    return text

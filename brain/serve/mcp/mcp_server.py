@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,20 +15,65 @@ from mcp import types as wire
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
+from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from pydantic import ValidationError
 
 from ..._version import __version__
 from ...errors import BrainError, NotFound, ToolFailure
-from ..tools import TOOLS, ToolResult, tool_formats
-from ..tools.program_tools import MANAGE_SKILLS, PROGRAM_TOOLS
-from . import resources, skills_extension
+from ..tools import TOOLS, ToolResult
+from ..tools import definitions as tool_formats
+from ..tools.programs import MANAGE_SKILLS, PROGRAM_TOOLS
+from . import resources
 from .brain_pool import BrainPool
 from .notifications import ChangeNotifier, session_id
-from .program_calls import progress_reporter, run_with_cancel
+
+T = TypeVar("T")
+
+_SEND_SECONDS = 2.0
+"""Seconds that a client may take to read a notification of progress, which else is dropped."""
+
+
+async def run_with_cancel(call: Callable[[threading.Event], T]) -> T:
+    """Run `call(cancel)` in a thread; cancelling this task sets `cancel` and waits for its end."""
+    cancel = threading.Event()
+
+    async def set_when_cancelled() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            cancel.set()
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(set_when_cancelled)
+            with anyio.CancelScope(shield=True):
+                limiter = anyio.CapacityLimiter(1)  # apart from the threads of other work
+                result = await anyio.to_thread.run_sync(call, cancel, limiter=limiter)
+            group.cancel_scope.cancel()
+    except ExceptionGroup as failures:  # the group wraps what `call` raises
+        raise failures.exceptions[0] from None
+    return result
+
+
+def progress_reporter(session: ServerSession) -> Callable[[float, str], None]:
+    """Return a function for other threads that notifies the client of a request of its progress.
+
+    It takes the share that is done, from 0 to 1, and a message. Nothing is sent to a client
+    that did not ask.
+    """
+
+    async def send(share: float, message: str) -> None:
+        with anyio.move_on_after(_SEND_SECONDS):
+            await session.report_progress(share, 1.0, message or None)
+
+    def report(share: float, message: str) -> None:
+        anyio.from_thread.run(send, share, message)
+
+    return report
+
 
 RequestContext = ServerRequestContext[Any, Any]
-T = TypeVar("T")
 
 SERVER_NAME = "brain"
 PROMPT_NAME = "system"
@@ -108,7 +154,7 @@ class BrainServer:
             if ctx.method in _HANDSHAKE_METHODS and isinstance(result, dict):
                 text = await self._run_serialized(self._pool.instructions, *_caller(ctx))
                 extensions: dict[str, Any] = {
-                    skills_extension.EXTENSION: {}
+                    resources.EXTENSION: {}
                 }  # which older revisions leave out
                 capabilities = {**result["capabilities"], "extensions": extensions}
                 result = {**result, "capabilities": capabilities, "instructions": text}
@@ -160,15 +206,13 @@ class BrainServer:
     ) -> ToolResult:
         """Call a tool that runs programs; cancelling the request ends them."""
         async with self._program_limiter:
-            opened = await self._run_serialized(self._pool.open_toolbox, *_caller(ctx))
-            call = partial(
-                opened.tools.call, name, arguments, on_progress=progress_reporter(ctx.session)
-            )
+            tools, close = await self._run_serialized(self._pool.open_toolbox, *_caller(ctx))
+            call = partial(tools.call, name, arguments, on_progress=progress_reporter(ctx.session))
             try:
                 return await run_with_cancel(lambda cancel: call(cancel=cancel))
             finally:
                 with anyio.CancelScope(shield=True):
-                    await self._run_serialized(self._pool.close_toolbox, opened)
+                    await self._run_serialized(close)
 
     async def _list_resources(
         self, ctx: RequestContext, params: wire.PaginatedRequestParams | None
@@ -179,11 +223,11 @@ class BrainServer:
     async def _list_skills(
         self, ctx: RequestContext, params: wire.PaginatedRequestParams
     ) -> dict[str, Any]:
-        read = partial(skills_extension.list_entries, self._pool, cursor=params.cursor or "")
+        read = partial(resources.list_entries, self._pool, cursor=params.cursor or "")
         return {**await self._run_serialized(read, *_caller(ctx)), **_SKILLS_RESULT}
 
     async def _get_skill(self, ctx: RequestContext, params: _GetSkillParams) -> dict[str, Any]:
-        read = partial(skills_extension.get_entry, self._pool, uri=params.uri)
+        read = partial(resources.get_entry, self._pool, uri=params.uri)
         try:
             return {**await self._run_serialized(read, *_caller(ctx)), **_SKILLS_RESULT}
         except NotFound as error:

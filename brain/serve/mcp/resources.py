@@ -1,28 +1,34 @@
-"""MCP resources: the index and the skills of a brain, by URI.
-
-`brain://index`, whose pages are `brain://index?after=ADDRESS`; `brain://skills/ADDRESS` and
-`brain://skills/ADDRESS/versions/N`, with the slashes of the address as they are or as %2F.
-"""
+"""MCP resources: the index, the skills, and the files of the Skills extension (SEP-2640)."""
 
 from __future__ import annotations
 
+import hashlib
 import mimetypes
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from mcp import MCPError
 from mcp import types as wire
 
-from ...errors import BrainError
+from ...errors import BrainError, InvalidInput, NotFound
+from ...limits import MAX_SLUG_CHARS
 from ...results import Skill
-from ...skills.skill_layout import digest_address
+from ...skills import strict_yaml
+from ...skills.document_parts import split_document
+from ...skills.skill_layout import SKILL_FILES, digest_address
+from ...skills.slug import find_name_fault
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
-from ..tools.skill_read import find_position
-from ..tools.tool_errors import hide_paths
-from . import skills_extension
+from ..tools.checks import hide_paths
+from ..tools.skills import find_position, read_shown_file
 from .brain_pool import INDEX_URI, BrainPool, ResourceContent
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...results import Skill
+
 
 SKILLS_PREFIX = "brain://skills/"
 PAGE_SIZE = 100
@@ -86,8 +92,8 @@ def resource_reader(pool: BrainPool, uri: str) -> Callable[[str, str], ResourceC
     if uri == INDEX_URI:
         return pool.read_index
     if len(uri) <= _MAX_URI_CHARS:
-        if uri.startswith(skills_extension.SCHEME):
-            return partial(skills_extension.read_file, pool, uri=uri)
+        if uri.startswith(SCHEME):
+            return partial(read_file, pool, uri=uri)
         if uri.startswith(_PAGE_QUERY):
             return partial(pool.read_index, after=unquote(uri.removeprefix(_PAGE_QUERY)))
         if uri.startswith(SKILLS_PREFIX):
@@ -102,7 +108,7 @@ def resource_reader(pool: BrainPool, uri: str) -> Callable[[str, str], ResourceC
 def read_result(uri: str, content: ResourceContent) -> wire.ReadResourceResult:
     """Return the protocol's result for a resource."""
     kind: str | None = _TEXT if uri.startswith(INDEX_URI) else _MARKDOWN
-    if uri.startswith(skills_extension.SCHEME) and not uri.endswith(".md"):
+    if uri.startswith(SCHEME) and not uri.endswith(".md"):
         kind = mimetypes.guess_type(uri)[0]
     meta = {"agent-brain/snapshot": content.snapshot}
     found: wire.TextResourceContents | wire.BlobResourceContents
@@ -146,3 +152,131 @@ def _skill_resource(skill: Skill) -> wire.Resource:
         description=truncate(fold_to_line(skill.description), MAX_LISTED_CHARS) or None,
         mime_type=_MARKDOWN,
     )
+
+
+EXTENSION = "io.modelcontextprotocol/skills"
+SCHEME = "skill://"
+SKILLS_PAGE_SIZE = 50
+"""Skills of which a page of `skills/list` has the entries."""
+MAX_FILES, MAX_SKILL_BYTES = 512, 16 << 20
+"""What every host accepts of one skill; a larger one is not served."""
+_SKILL_FILE = "SKILL.md"
+
+
+def list_entries(
+    pool: BrainPool, client: str, session: str = "", *, cursor: str = ""
+) -> dict[str, Any]:
+    """Return a page of entries, by slug. Raises `ToolFailure` (`bad_cursor`)."""
+    skills = pool.list_skills(client, session)
+    roots, brain = _find_roots(skills), pool.brain(client, session)
+    start = find_position(skills, cursor) if cursor else 0
+    page = skills[start : start + SKILLS_PAGE_SIZE]
+    entries = (_entry(brain, one) for one in page if roots.get(_root(one)) is one)
+    result: dict[str, Any] = {"skills": [entry for entry in entries if entry is not None]}
+    if start + SKILLS_PAGE_SIZE < len(skills):
+        result["nextCursor"] = digest_address(page[-1].slug, page[-1].path)
+    return result
+
+
+def get_entry(pool: BrainPool, client: str, session: str = "", *, uri: str) -> dict[str, Any]:
+    """Return the entry of the skill whose SKILL.md is at `uri`. Raises `NotFound` (`no_skill`)."""
+    skill, inner = _locate(pool.list_skills(client, session), uri)
+    entry = _entry(pool.brain(client, session), skill) if inner == _SKILL_FILE else None
+    if entry is None:
+        raise _not_served(uri)
+    return {"skill": entry}
+
+
+def read_file(pool: BrainPool, client: str, session: str = "", *, uri: str) -> ResourceContent:
+    """Return a file of a served skill, with the bytes of its digest. Raises `NotFound`."""
+    skill, inner = _locate(pool.list_skills(client, session), uri)
+    brain = pool.brain(client, session)
+    main = read_shown_file(brain, skill.address, "")
+    if _read_front_matter(_visible(main.content), skill.name) is None:
+        raise _not_served(uri)
+    found = main if inner == _SKILL_FILE else read_shown_file(brain, skill.address, inner)
+    return ResourceContent(_visible(found.content), found.snapshot)
+
+
+def _find_roots(skills: Sequence[Skill]) -> dict[str, Skill]:
+    """Return the skills by the path of their URI; of two at one path the first is served."""
+    roots: dict[str, Skill] = {}
+    for skill in skills:
+        if root := _root(skill):
+            roots.setdefault(root, skill)
+    return roots
+
+
+def _root(skill: Skill) -> str:
+    """Return the path of a skill's URI, which ends with its name; "" for a skill of one file."""
+    if not skill.path.endswith(SKILL_FILES):
+        return ""
+    folder = skill.path.rpartition("/")[0].removeprefix("skills/")
+    if folder.rpartition("/")[2] == skill.name:
+        return folder
+    return f"{folder}/{skill.name}".lstrip("/")
+
+
+def _locate(skills: Sequence[Skill], uri: str) -> tuple[Skill, str]:
+    roots = _find_roots(skills)
+    parts = unquote(uri.removeprefix(SCHEME)).split("/")
+    for end in range(len(parts) - 1, 0, -1):
+        if (skill := roots.get("/".join(parts[:end]))) and (inner := "/".join(parts[end:])):
+            return skill, inner
+    raise _not_served(uri)
+
+
+def _entry(brain: Brain, skill: Skill) -> dict[str, Any] | None:
+    try:
+        main = read_shown_file(brain, skill.address, "")
+        front_matter = _read_front_matter(_visible(main.content), skill.name)
+        if front_matter is None or len(main.files) >= MAX_FILES:
+            return None
+        root, room, resources = f"{SCHEME}{quote(_root(skill))}", MAX_SKILL_BYTES, []
+        for path, content in _walk_files(brain, skill, main.content, main.files):
+            room -= len(content)
+            if room < 0:
+                return None
+            digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+            uri = f"{root}/{quote(path)}"
+            resources.append({"uri": uri, "digest": digest, "size": len(content)})
+    except BrainError:  # such as a dead link: no host could read all of it
+        return None
+    uri = f"{root}/{_SKILL_FILE}"
+    return {"uri": uri, "frontmatter": front_matter, "resources": resources}
+
+
+def _walk_files(
+    brain: Brain, skill: Skill, main: bytes, files: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
+    yield _SKILL_FILE, _visible(main)
+    for path in files:
+        yield path, _visible(brain.skills.read_file(skill.address, path).content)
+
+
+def _visible(content: bytes) -> bytes:
+    """Return a file as it is served: a text without hidden code points, as for the tools."""
+    try:
+        lines = content.decode().split("\r\n")
+    except UnicodeDecodeError:
+        return content
+    return "\r\n".join(map(strip_hidden, lines)).encode()
+
+
+def _read_front_matter(content: bytes, name: str) -> dict[str, Any] | None:
+    """Return the front matter as JSON, None if the skill called `name` cannot be served with it."""
+    try:
+        document = split_document(content)
+        fields = strict_yaml.load_front_matter_as_json(document.front_matter)
+    except InvalidInput:
+        return None
+    is_readable = content.startswith(b"---") and document.closing and not document.earlier_head
+    description = fields.get("description")
+    if not is_readable or fields.get("name") != name or not isinstance(description, str):
+        return None
+    is_named = len(name) <= MAX_SLUG_CHARS and not find_name_fault(name)
+    return fields if is_named and description.strip() else None
+
+
+def _not_served(uri: str) -> NotFound:
+    return NotFound(f"no skill is served at {uri}", code="no_skill", hint="ask skills/list")

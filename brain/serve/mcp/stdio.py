@@ -7,13 +7,16 @@ answer, and a client that closes its end loses the answers that it waits for.
 from __future__ import annotations
 
 import os
+import signal
 import stat
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.runner import serve_dual_era_loop
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import (
@@ -25,6 +28,9 @@ from mcp.types import (
     JSONRPCResponse,
 )
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from .brain_pool import BrainPool
 
 MAX_MESSAGE_BYTES = 16 << 20
 """Size of one message. A skill has at most 4 MB, which JSON may double."""
@@ -181,3 +187,47 @@ def _refusal(error: Exception) -> JSONRPCError:
     reason = f"this is no message: JSON-RPC 2.0, at most {MAX_MESSAGE_BYTES >> 20} MB on one line"
     code = INVALID_REQUEST if is_json else PARSE_ERROR
     return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=reason))
+
+
+def serve_pipes(pool: BrainPool, read: int, write: int) -> None:
+    """Serve one client: read its messages from `read`, write answers to `write`.
+
+    Returns when the client closes its end. A signal ends the server, too, and is raised
+    again. Nothing else may write to `write`.
+    """
+    from .mcp_server import BrainServer
+
+    server = BrainServer(pool)
+
+    async def serve() -> None:
+        async with (
+            open_stdio(read, write, server.end_streams) as (incoming, outgoing),
+            server.server.lifespan(server.server) as state,
+        ):
+            await serve_dual_era_loop(server.server, incoming, outgoing, lifespan_state=state)
+
+    anyio.run(run_until_signal, serve, None)
+
+
+async def run_until_signal(
+    serve: Callable[[], Awaitable[None]], stop: Callable[[], None] | None
+) -> None:
+    """Run `serve`; a signal calls `stop`, or else cancels it, and is raised again at the end."""
+    received: list[int] = []
+
+    async def watch(scope: anyio.CancelScope) -> None:
+        with anyio.open_signal_receiver(*before) as signals:
+            async for number in signals:
+                received.append(number)
+                (stop or scope.cancel)()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    async with anyio.create_task_group() as group:
+        if threading.current_thread() is threading.main_thread():
+            group.start_soon(watch, group.cancel_scope)
+        await serve()
+        group.cancel_scope.cancel()
+    if received:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.raise_signal(received[0])

@@ -7,9 +7,7 @@ formats of these interfaces; a `Toolbox` executes calls.
 from __future__ import annotations
 
 from ...errors import ToolFailure
-from .tool import Tool, ToolResult
-from .tool_definitions import TOOLS
-from .tool_formats import anthropic, openai, responses
+from .definitions import TOOLS, Tool, ToolResult, anthropic, openai, responses
 from .toolbox import Toolbox
 
 __all__ = [

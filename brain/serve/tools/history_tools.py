@@ -10,8 +10,8 @@ from ...errors import printable_text
 from ...gating.case_paths import is_case_path
 from ...results import text_format
 from ...skills.visible_text import strip_hidden
-from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
-from .tool_errors import hide_paths
+from .checks import hide_paths
+from .definitions import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BrainError, InvalidInput, ToolFailure, printable_text
 from ...ops.memory import MemoryOperation
 from ...skills.visible_text import clean_text
-from .secret_guard import NewSecretCheck
-from .skill_read import MAX_FILE_CHARS
-from .tool import Tool, ToolResult, notice_line, pick_fields
-from .tool_definitions import DEFAULT_SHOWN, MEMORY, MEMORY_ACTIONS, MEMORY_SHOWN
+from .checks import NewSecretCheck
+from .definitions import (
+    DEFAULT_SHOWN,
+    MEMORY,
+    MEMORY_ACTIONS,
+    MEMORY_SHOWN,
+    Tool,
+    ToolResult,
+    notice_line,
+    pick_fields,
+)
+from .skills import MAX_FILE_CHARS
 
 if TYPE_CHECKING:
     from ...api.brain import Brain

@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure
 from ...skills.visible_text import strip_hidden
-from . import argument_check, tool_errors
-from .create_skill import create_skill, manage_skills, skill_manager, write_json_as_text
+from . import checks
+from .checks import refuse_secrets
+from .definitions import TOOLS, Tool, ToolResult
 from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
 from .memory_tool import memory
-from .program_call import ReportProgress, RunControl, call_program
-from .program_tools import (
+from .programs import (
     CREATE_SKILL,
     PROGRAM_TOOLS,
     SKILL_MANAGER,
+    ReportProgress,
+    RunControl,
+    call_program,
+    create_skill,
     has_sandbox,
     list_built_in_tools,
     list_program_tools,
+    manage_skills,
+    skill_manager,
+    write_json_as_text,
 )
-from .secret_guard import refuse_secrets
-from .skill_manage import skill_manage
-from .skill_read import skill_view, skills_list
-from .tool import Tool, ToolResult
-from .tool_definitions import TOOLS
+from .skills import skill_manage, skill_view, skills_list
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
@@ -115,7 +118,7 @@ class Toolbox:
             else:
                 answer = self._call_built_in(name, function, arguments)
         except ToolFailure as failure:
-            raise tool_errors.sanitize_failure(failure) from failure.__cause__
+            raise checks.sanitize_failure(failure) from failure.__cause__
         return answer._replace(text=strip_hidden(answer.text))
 
     def _find_function(self, name: str) -> ToolFunction | None:
@@ -132,16 +135,16 @@ class Toolbox:
     def _call_built_in(
         self, name: str, function: ToolFunction, arguments: RawArguments
     ) -> ToolResult:
-        values = argument_check.parse_if_text(arguments)
+        values = checks.parse_if_text(arguments)
         if name == CREATE_SKILL.name:
             values = write_json_as_text(values)
-        checked = argument_check.check_arguments(_PARAMETER_SCHEMAS[name], values)
+        checked = checks.check_arguments(_PARAMETER_SCHEMAS[name], values)
         try:
             if name not in _READ_TOOLS:
                 refuse_secrets(self._brain, checked)
             return self._say_if_proposed(self._warn_if_unsigned(function(self._brain, checked)))
         except BrainError as error:
-            raise tool_errors.to_tool_failure(error, self._brain.root) from error
+            raise checks.to_tool_failure(error, self._brain.root) from error
 
     def _say_if_proposed(self, answer: ToolResult) -> ToolResult:
         """Add to the result of a write that it waits for a person, and in which proposal."""

@@ -109,7 +109,7 @@ def evolve_acquire_command(
         edit = _edit_from_attempt(app, name, attempt, description)
     else:
         from brain.evolve.acquire import ProgramDraft, build_edit, build_program
-        from brain.serve.tools.argument_check import parse_arguments
+        from brain.serve.tools.checks import parse_arguments
 
         stand_ins = {} if fixtures is None else _read_folder(Path(fixtures))
         draft = ProgramDraft(
@@ -459,7 +459,7 @@ def skill_run_command(app: App, slug: str, payload: str) -> None:
     printed as text, or as JSON. Only what was admitted, and tried on this machine, runs.
     The run is counted: see 'brain evolve stats'.
     """
-    from brain.serve.tools.argument_check import parse_arguments
+    from brain.serve.tools.checks import parse_arguments
 
     text: str | bytes = (
         payload

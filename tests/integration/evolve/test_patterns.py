@@ -10,7 +10,7 @@ from brain.experience import recorder
 from brain.experience.run_end import MAX_RECORDED_STEPS
 from brain.experience.store import SkillSequence, Store
 from brain.receipts import Receipt, RunStep
-from brain.serve.mcp.client_session import ClientBrain
+from brain.serve.mcp.brain_pool import ClientBrain
 from brain.serve.tools import Toolbox
 from tests.support.refusals import raises_code
 

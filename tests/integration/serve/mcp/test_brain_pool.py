@@ -251,7 +251,7 @@ def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(brain, monkeyp
 
 
 def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(brain, monkeypatch):
-    from brain.serve.mcp import client_session as module
+    from brain.serve.mcp import brain_pool as module
 
     desk = opened(brain, WRITE_MODE)
     runs = []
@@ -264,7 +264,7 @@ def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(brain, monk
 
 
 def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(brain, monkeypatch):
-    from brain.serve.mcp import client_session as module
+    from brain.serve.mcp import brain_pool as module
 
     monkeypatch.setattr(module, "MAX_UNRECORDED_CALLS", 3)
     desk = opened(brain, WRITE_MODE)

@@ -9,8 +9,8 @@ import pytest
 from brain import Brain
 from brain.programs.program import BUILT_IN_TOOLS
 from brain.repo.learning.change import SkillEdit
-from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
-from brain.serve.tools.program_tools import PROGRAM_TOOLS, SKILL_MANAGER
+from brain.serve.tools import TOOLS, Toolbox, ToolFailure, definitions
+from brain.serve.tools.programs import PROGRAM_TOOLS, SKILL_MANAGER
 from tests.support.acquired import COUNT_WORDS, creation
 
 
@@ -100,7 +100,7 @@ def test_the_definitions_keep_to_their_budget():
     import json
 
     def size(tools: Any) -> int:
-        return len(json.dumps(tool_formats.anthropic(tools), separators=(",", ":")))
+        return len(json.dumps(definitions.anthropic(tools), separators=(",", ":")))
 
     assert size(TOOLS) <= 8450
     assert size(PROGRAM_TOOLS) <= 4800

@@ -4,7 +4,7 @@ import pytest
 
 from brain.errors import ModelError
 from brain.results import Finding
-from brain.serve.tools import skill_read
+from brain.serve.tools import skills
 from tests.integration.serve.tools.conftest import ToolCaller
 
 
@@ -70,7 +70,7 @@ def test_long_descriptions_are_cut_alike_so_that_all_skills_are_on_one_page(agen
     answer = agent("skills_list")
     lines = answer.text.splitlines()
     assert len(lines) == 60 and all(line.endswith(" word…") for line in lines)
-    assert skill_read.MAX_LIST_CHARS // 2 < len(answer.text) <= skill_read.MAX_LIST_CHARS
+    assert skills.MAX_LIST_CHARS // 2 < len(answer.text) <= skills.MAX_LIST_CHARS
     assert answer.data["cursor"] == ""
 
 
@@ -80,7 +80,7 @@ def test_a_long_list_is_read_page_by_page_though_skills_come_and_go(agent):
     cursor = ""
     for number in range(9):
         answer = agent("skills_list", **({"cursor": cursor} if cursor else {}))
-        assert len(answer.text) <= skill_read.MAX_LIST_CHARS
+        assert len(answer.text) <= skills.MAX_LIST_CHARS
         seen += [skill["address"] for skill in answer.data["skills"]]
         cursor = answer.data["cursor"]
         if not cursor:

@@ -13,8 +13,8 @@ from brain import Brain
 from brain.errors import BrainError, error_from_os
 from brain.serve.mcp import resources
 from brain.serve.mcp.brain_pool import BrainPool
-from brain.serve.tools import TOOLS, Toolbox, ToolFailure, skill_read
-from brain.serve.tools.tool_errors import MAX_FAILURE_CHARS, hide_paths
+from brain.serve.tools import TOOLS, Toolbox, ToolFailure, skills
+from brain.serve.tools.checks import MAX_FAILURE_CHARS, hide_paths
 from brain.skills.visible_text import clean_text, hidden_pattern
 from tests.support.refusals import raises_code
 
@@ -155,8 +155,8 @@ def test_the_name_of_a_memory_forges_no_line_and_no_end_of_the_frame(hostile):
 
 
 def test_a_skill_of_very_many_files_is_shown_within_the_limit(hostile, monkeypatch):
-    monkeypatch.setattr(skill_read, "MAX_FILE_CHARS", 5000)
-    monkeypatch.setattr(skill_read, "MAX_NAMED_FILES", 20)
+    monkeypatch.setattr(skills, "MAX_FILE_CHARS", 5000)
+    monkeypatch.setattr(skills, "MAX_NAMED_FILES", 20)
     hostile.skills.upsert("many", "x" * 9000)
     (hostile.root / "skills/many/references").mkdir()
     for number in range(100):
@@ -173,7 +173,7 @@ def test_a_skill_of_very_many_files_is_shown_within_the_limit(hostile, monkeypat
 def test_a_resource_is_bounded_like_the_tool(hostile):
     hostile.skills.upsert("long", "long " * 100_000)
     desk = desk_of(hostile)
-    assert len(desk.read_skill("x", skill="long").text) <= skill_read.MAX_FILE_CHARS
+    assert len(desk.read_skill("x", skill="long").text) <= skills.MAX_FILE_CHARS
     desk.close()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from brain import Brain
 from brain.experience.usage import SkillUse
-from brain.serve.tools import program_tools, tool_formats
+from brain.serve.tools import definitions, programs
 from tests.support.skill_programs import admit_program, use_state_folder
 
 ECHO = "import sys\nprint(sys.argv[1])\n"
@@ -15,7 +15,7 @@ ECHO = "import sys\nprint(sys.argv[1])\n"
 @pytest.fixture(autouse=True)
 def own_state(tmp_path, monkeypatch):
     use_state_folder(monkeypatch, tmp_path / "state")
-    monkeypatch.setattr(program_tools, "has_sandbox", lambda: True)  # none of them runs here
+    monkeypatch.setattr(programs, "has_sandbox", lambda: True)  # none of them runs here
 
 
 def use(brain: Brain, slug: str, times: int) -> None:
@@ -25,7 +25,7 @@ def use(brain: Brain, slug: str, times: int) -> None:
 
 
 def names(brain: Brain) -> list[str]:
-    return [tool.name for tool in program_tools.list_program_tools(brain)]
+    return [tool.name for tool in programs.list_program_tools(brain)]
 
 
 def test_the_most_used_comes_first_and_then_the_order_is_that_of_the_paths(brain):
@@ -49,15 +49,15 @@ def test_what_may_not_run_is_not_offered_however_much_it_was_used(brain):
 def test_so_many_are_offered_as_fit(brain, monkeypatch):
     for slug in ("alpha", "beta", "delta"):
         admit_program(brain, slug, ECHO)
-    monkeypatch.setattr(program_tools, "MAX_PROGRAM_TOOLS", 2)
+    monkeypatch.setattr(programs, "MAX_PROGRAM_TOOLS", 2)
     assert names(brain) == ["alpha", "beta"]
     sizes = [
-        len(json.dumps(tool_formats.mcp([tool]), separators=(",", ":")))
-        for tool in program_tools.list_program_tools(brain)
+        len(json.dumps(definitions.mcp([tool]), separators=(",", ":")))
+        for tool in programs.list_program_tools(brain)
     ]
-    monkeypatch.setattr(program_tools, "MAX_PROGRAM_TOOLS_CHARS", sum(sizes))
+    monkeypatch.setattr(programs, "MAX_PROGRAM_TOOLS_CHARS", sum(sizes))
     assert names(brain) == ["alpha", "beta"]
-    monkeypatch.setattr(program_tools, "MAX_PROGRAM_TOOLS_CHARS", sum(sizes) - 1)
+    monkeypatch.setattr(programs, "MAX_PROGRAM_TOOLS_CHARS", sum(sizes) - 1)
     assert names(brain) == ["alpha"]
 
 

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain import ToolFailure, limits
-from brain.serve.tools import TOOLS, argument_check
-from brain.serve.tools.tool import Schema, object_schema, text_schema
+from brain.serve.tools import TOOLS, checks
+from brain.serve.tools.definitions import Schema, object_schema, text_schema
 from tests.support.refusals import raises_code
 
 SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
@@ -68,7 +68,7 @@ def test_what_is_taken_is_what_a_validator_takes(data):
     if not is_text(wanted) or has_float(wanted):
         return  # 1.0 is an integer to a validator, and never given for one
     try:
-        assert argument_check.check_arguments(schema, value) == wanted
+        assert checks.check_arguments(schema, value) == wanted
     except ToolFailure as failure:
         assert failure.code == "bad_arguments"
         assert not jsonschema_rs.is_valid(schema, wanted)
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said(given, said):
         list={"type": "array", "items": object_schema(), "maxItems": 3},
     )
     with pytest.raises(ToolFailure) as caught:
-        argument_check.check_arguments(schema, given)
+        checks.check_arguments(schema, given)
     assert said in caught.value.text
 
 
@@ -116,19 +116,19 @@ def test_what_is_wrong_is_said(given, said):
 )
 def test_arguments_in_bad_json_are_refused(given):
     with raises_code("bad_arguments", ToolFailure):
-        argument_check.parse_arguments(given)
+        checks.parse_arguments(given)
 
 
 def test_arguments_past_the_limit_are_not_looked_at():
     with pytest.raises(ToolFailure, match="longer than"):
-        argument_check.parse_arguments(" " * (8 << 20) + "{}")
+        checks.parse_arguments(" " * (8 << 20) + "{}")
 
 
 @given(st.text() | st.binary())
 @example(b"\xff")
 def test_any_text_is_arguments_or_a_failure(given):
     try:
-        assert isinstance(argument_check.parse_arguments(given), dict)
+        assert isinstance(checks.parse_arguments(given), dict)
     except ToolFailure as failure:
         assert failure.code == "bad_arguments"
 
@@ -136,16 +136,16 @@ def test_any_text_is_arguments_or_a_failure(given):
 def test_arguments_at_the_limits_are_read():
     longest = "{}" + " " * (limits.MAX_CALL_BYTES - 2)
     deepest = '{"a": ' + "[" * 31 + "]" * 31 + "}"
-    assert argument_check.parse_arguments(longest) == {}
-    assert list(argument_check.parse_arguments(deepest)) == ["a"]
+    assert checks.parse_arguments(longest) == {}
+    assert list(checks.parse_arguments(deepest)) == ["a"]
     for text, fault in ((longest + " ", "longer than"), (f"[{deepest}]", "too deeply")):
         with pytest.raises(ToolFailure, match=fault):
-            argument_check.parse_arguments(text)
+            checks.parse_arguments(text)
 
 
 def test_eight_faults_are_named_at_once():
     with pytest.raises(ToolFailure) as caught:
-        argument_check.check_arguments(object_schema(), dict.fromkeys("abcdefghi", 1))
+        checks.check_arguments(object_schema(), dict.fromkeys("abcdefghi", 1))
     assert caught.value.message.split("; ")[-1] == "there is no 'h', only nothing."
 
 
@@ -153,10 +153,10 @@ def test_long_foreign_text_is_cut_in_a_fault():
     schema = object_schema(mode={"type": "string", "enum": ["a"]})
     for arguments in ({"mode": "x" * 41}, {"x" * 41: 1}):
         with pytest.raises(ToolFailure) as caught:
-            argument_check.check_arguments(schema, arguments)
+            checks.check_arguments(schema, arguments)
         assert f"'{'x' * 40}…'" in caught.value.message
     with pytest.raises(ToolFailure) as caught:
-        argument_check.check_arguments(schema, {"mode": "x" * 40})
+        checks.check_arguments(schema, {"mode": "x" * 40})
     assert caught.value.message.endswith(f"must be one of a, not '{'x' * 40}'.")
 
 
@@ -165,18 +165,18 @@ def test_a_list_has_its_least_and_its_most_items():
     schema = object_schema(items=items)
     for count in (2, 3):
         arguments = {"items": list(range(count))}
-        assert argument_check.check_arguments(schema, arguments) == arguments
+        assert checks.check_arguments(schema, arguments) == arguments
     for count in (1, 4):
         with pytest.raises(ToolFailure, match="items must have from 2 to 3 items"):
-            argument_check.check_arguments(schema, {"items": list(range(count))})
+            checks.check_arguments(schema, {"items": list(range(count))})
 
 
 def test_a_whole_number_has_its_least_and_its_most():
     schema = object_schema(count={"type": "integer", "minimum": 2, "maximum": 4})
     for count in (2, 4):
-        assert argument_check.check_arguments(schema, {"count": count}) == {"count": count}
+        assert checks.check_arguments(schema, {"count": count}) == {"count": count}
     for count in (1, 5):
         with pytest.raises(ToolFailure, match="count must be from 2 to 4"):
-            argument_check.check_arguments(schema, {"count": count})
+            checks.check_arguments(schema, {"count": count})
     unbounded = object_schema(count={"type": "integer"})
-    assert argument_check.check_arguments(unbounded, {"count": -7}) == {"count": -7}
+    assert checks.check_arguments(unbounded, {"count": -7}) == {"count": -7}

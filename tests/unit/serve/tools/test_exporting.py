@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 
 from brain import limits
-from brain.serve.tools import TOOLS, anthropic, openai, responses, tool_formats
+from brain.serve.tools import TOOLS, anthropic, definitions, openai, responses
 from brain.serve.tools.toolbox import _TOOL_FUNCTIONS
 
 NAMES = ["skills_list", "skill_view", "skill_manage", "memory"]
@@ -58,7 +58,7 @@ def test_the_parameters_of_hermes_and_of_the_seed_keep_their_names():
 
 def test_the_forms_differ_and_the_definitions_do_not():
     for tool, chat, response, claude, server in zip(
-        TOOLS, openai(), responses(), anthropic(), tool_formats.mcp(), strict=True
+        TOOLS, openai(), responses(), anthropic(), definitions.mcp(), strict=True
     ):
         assert chat["type"] == response["type"] == "function" and response["strict"] is False
         assert chat["function"]["parameters"] is response["parameters"] is tool.parameters
@@ -108,7 +108,7 @@ def test_what_a_tool_may_do_is_stated_for_clients():
     keys = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
     hints = {
         tool["name"]: "".join("x" if tool["annotations"][key] else "-" for key in keys)
-        for tool in tool_formats.mcp()
+        for tool in definitions.mcp()
     }
     reading = dict.fromkeys(NAMES, "x-x-")
     writing = {"skill_manage": "-x--", "memory": "-x--", "brain_snapshot": "--x-"}

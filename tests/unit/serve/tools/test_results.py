@@ -6,8 +6,8 @@ import pytest
 
 from brain.errors import BrainError, InvalidInput, ToolFailure, VerificationFailed
 from brain.results import Notice, Skill
-from brain.serve.tools import memory_tool, skill_read, tool_errors
-from brain.serve.tools.tool import notice_line
+from brain.serve.tools import checks, memory_tool, skills
+from brain.serve.tools.definitions import notice_line
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from brain.serve.tools.tool import notice_line
     ],
 )
 def test_a_description_is_cut_after_a_word(description, shown):
-    assert skill_read._truncate_description(description, 400) == shown
+    assert skills._truncate_description(description, 400) == shown
 
 
 def skill(path: str) -> Skill:
@@ -35,17 +35,17 @@ def test_a_notice_is_one_bounded_line():
 
 def test_a_failure_is_cut_after_its_limit():
     for at_limit, cut in (("x" * 6000, "x" * 6000), ("x" * 6001, "x" * 6000 + " …")):
-        failure = tool_errors.sanitize_failure(ToolFailure(at_limit, code="odd", hint=at_limit))
+        failure = checks.sanitize_failure(ToolFailure(at_limit, code="odd", hint=at_limit))
         assert (failure.message, failure.hint, failure.code) == (cut, cut, "odd")
 
 
 def test_a_failure_keeps_the_code_and_the_exit_status_of_its_error():
     error = VerificationFailed("it is wrong", code="odd", hint="look there, e.g. here")
-    failure = tool_errors.to_tool_failure(error, Path("/x"))
+    failure = checks.to_tool_failure(error, Path("/x"))
     assert failure.text == "It is wrong.\nLook there, e.g. here."
     assert (failure.code, failure.exit_status) == ("odd", 3)
-    assert tool_errors.sanitize_failure(failure).exit_status == 3
-    assert tool_errors.to_tool_failure(failure, Path("/x")) is failure
+    assert checks.sanitize_failure(failure).exit_status == 3
+    assert checks.to_tool_failure(failure, Path("/x")) is failure
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_failure_keeps_the_code_and_the_exit_status_of_its_error():
     ],
 )
 def test_a_failure_is_a_sentence(message, text):
-    assert tool_errors.to_tool_failure(BrainError(message), Path("/x")).text == text
+    assert checks.to_tool_failure(BrainError(message), Path("/x")).text == text
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def test_a_failure_is_a_sentence(message, text):
     ],
 )
 def test_a_hint_names_no_command(code, hint, shown):
-    failure = tool_errors.to_tool_failure(BrainError("odd", code=code, hint=hint), Path("/x"))
+    failure = checks.to_tool_failure(BrainError("odd", code=code, hint=hint), Path("/x"))
     assert failure.hint == shown
 
 
 @pytest.mark.parametrize("home", ["/", ""])
 def test_a_home_that_is_the_root_hides_no_text(monkeypatch, home):
     monkeypatch.setenv("HOME", home)
-    assert tool_errors.hide_paths("see a / b", Path("/x")) == "see a / b"
+    assert checks.hide_paths("see a / b", Path("/x")) == "see a / b"
 
 
 def test_the_home_of_the_user_is_hidden(monkeypatch):
     monkeypatch.setenv("HOME", "/u")
-    assert tool_errors.hide_paths("at /u now", Path("/x")) == "at … now"
+    assert checks.hide_paths("at /u now", Path("/x")) == "at … now"
 
 
 def test_a_failure_about_entries_is_a_sentence_with_a_hint_in_lines():

@@ -3,7 +3,7 @@
 import pytest
 
 from brain import ToolFailure, limits
-from brain.serve.tools.text_replacement import replace_in_text
+from brain.serve.tools.skills import replace_in_text
 
 
 def expect_failure(content: bytes, old: str, new: str = "", replace_all: bool = False) -> str:
