@@ -12,16 +12,14 @@ import os
 import secrets
 import socket
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import anyio
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import InvalidInput
 from .brain_pool import BrainPool
@@ -42,8 +40,13 @@ _SHUTDOWN_SECONDS = 3
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 _ANY_HOSTS = ("0.0.0.0", "::")
 _HTTP_PORT = 80
-_SINGLE_HEADERS = ("host", "origin", "authorization", "mcp-session-id")
+_SINGLE_HEADERS = (b"host", b"origin", b"authorization", b"mcp-session-id")
 """Of two, another program in between may read the other one."""
+
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
+AsgiApp = Callable[[AsgiMessage, Receive, Send], Awaitable[None]]
 
 
 def serve_sockets(
@@ -108,7 +111,7 @@ class HttpGuard:
 
     def __init__(
         self,
-        app: ASGIApp,
+        app: AsgiApp,
         hosts: frozenset[str],
         token: str,
         end_session: Callable[[str], Awaitable[None]],
@@ -118,35 +121,50 @@ class HttpGuard:
         self._token = token
         self._end_session = end_session
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it without reading the rest of it."""
         if scope["type"] != "http":
             return
-        headers = Headers(scope=scope)
-        if refusal := self._find_refusal(headers, scope["path"]):
-            response = PlainTextResponse(refusal[1], refusal[0], {"connection": "close"})
-            await response(scope, receive, send)
+        names = [name for name, _ in scope["headers"]]
+        headers = {name: value.decode("latin-1").strip() for name, value in scope["headers"]}
+        if any(names.count(name) > 1 for name in _SINGLE_HEADERS):
+            status, reason = 400, "a header occurs twice"
+        else:
+            status, reason = self._check(headers, scope["path"])
+        if status:
+            await _refuse(send, status, reason)
             return
-        session = headers.get("mcp-session-id", "")
+        session = headers.get(b"mcp-session-id", "")
         if session and scope["method"] == "DELETE":
             await self._end_session(session)
         await self._app(scope, receive, send)
 
-    def _find_refusal(self, headers: Headers, path: str) -> tuple[int, str] | None:
-        if any(len(headers.getlist(name)) > 1 for name in _SINGLE_HEADERS):
-            return 400, "a header occurs twice"
-        host = headers.get("host", "").lower()
+    def _check(self, headers: Mapping[bytes, str], path: str) -> tuple[int, str]:
+        """Return the status and the reason of a refusal, 0 for none."""
+        host = headers.get(b"host", "").lower()
         if self._hosts and host not in self._hosts:
             return 403, "this server has another host name"
-        if "transfer-encoding" in headers and "content-length" in headers:
+        if b"transfer-encoding" in headers and b"content-length" in headers:
             return 400, "the length of the body is stated twice"
-        if headers.get("origin", f"http://{host}").lower() != f"http://{host}":
+        if headers.get(b"origin", f"http://{host}").lower() != f"http://{host}":
             return 403, "requests from that origin are refused"
-        kind, _, offered = headers.get("authorization", "").partition(" ")
+        kind, _, offered = headers.get(b"authorization", "").partition(" ")
         is_known = hmac.compare_digest(offered.strip().encode(), self._token.encode())
         if kind.lower() != "bearer" or not is_known:
             return 403, "a token is needed: send it as Authorization: Bearer TOKEN"
-        return None if path == ENDPOINT_PATH else (404, f"the only path is {ENDPOINT_PATH}")
+        return (0, "") if path == ENDPOINT_PATH else (404, f"the only path is {ENDPOINT_PATH}")
+
+
+async def _refuse(send: Send, status: int, reason: str) -> None:
+    """Respond and close the connection, without reading the rest of the request."""
+    body = reason.encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def open_sockets(host: str, port: int) -> list[socket.socket]:

@@ -23,7 +23,7 @@ from ..._version import __version__
 from ...errors import BrainError, NotFound, ToolFailure
 from ..tools import TOOLS, ToolResult
 from ..tools import definitions as tool_formats
-from ..tools.programs import MANAGE_SKILLS, PROGRAM_TOOLS
+from ..tools.definitions import MANAGE_SKILLS, PROGRAM_TOOLS
 from . import resources
 from .brain_pool import BrainPool
 from .notifications import ChangeNotifier, session_id

@@ -1,7 +1,8 @@
-"""What a call must pass before it changes a brain, and how a refusal is told to a model."""
+"""What a call must pass before it changes a brain, and the words of a refusal for a model."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -243,3 +244,19 @@ def refuse_to_remove_cases(brain: Brain, name: str) -> None:
             code="has_cases",
             hint="Improve it instead, or ask the user to remove it.",
         )
+
+
+_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected", "needs", "fixtures", "files")
+
+
+def write_json_as_text(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments whose JSON values are texts or objects, as the schema of the tool has them.
+
+    Models give a list, a number or a text of JSON, all of which are meant.
+    """
+    return {
+        name: json.dumps(value)
+        if name in _JSON_ARGUMENTS and value is not None and not isinstance(value, str | Mapping)
+        else value
+        for name, value in arguments.items()
+    }

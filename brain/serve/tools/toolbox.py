@@ -9,56 +9,42 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure
 from ...skills.visible_text import strip_hidden
-from . import checks
-from .checks import refuse_secrets
-from .definitions import TOOLS, Tool, ToolResult
-from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
-from .memory_tool import memory
+from . import checks, history_tools, memory_tool, skills
+from .aliases import SKILL_MANAGER
+from .definitions import CREATE_SKILL, MANAGE_SKILLS, PROGRAM_TOOLS, TOOLS, Tool, ToolResult
 from .programs import (
-    CREATE_SKILL,
-    PROGRAM_TOOLS,
-    SKILL_MANAGER,
     ReportProgress,
     RunControl,
     call_program,
-    create_skill,
     has_sandbox,
     list_built_in_tools,
     list_program_tools,
-    manage_skills,
-    skill_manager,
-    write_json_as_text,
 )
-from .skills import skill_manage, skill_view, skills_list
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
     from ...api.task import Task
 
 
+RawArguments = Mapping[str, Any] | str | bytes
+"""Arguments, or their JSON."""
 ToolFunction = Callable[["Brain", dict[str, Any]], ToolResult]
 
 _TOOL_FUNCTIONS: dict[str, ToolFunction] = {
-    "skills_list": skills_list,
-    "skill_view": skill_view,
-    "skill_manage": skill_manage,
-    "memory": memory,
-    "brain_snapshot": brain_snapshot,
-    "brain_diff": brain_diff,
-    "brain_log": brain_log,
-    "brain_verify": brain_verify,
+    "skills_list": skills.skills_list,
+    "skill_view": skills.skill_view,
+    "skill_manage": skills.skill_manage,
+    "memory": memory_tool.memory,
+    "brain_snapshot": history_tools.brain_snapshot,
+    "brain_diff": history_tools.brain_diff,
+    "brain_log": history_tools.brain_log,
+    "brain_verify": history_tools.brain_verify,
 }
-_PROGRAM_FUNCTIONS: dict[str, ToolFunction] = {
-    "create_skill": create_skill,
-    "manage_skills": manage_skills,
-    "skill_manager": skill_manager,
-}
-"""Only where programs can run."""
 _CALLABLE_TOOLS = (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)
 _PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in _CALLABLE_TOOLS}
-_UNSIGNED = "the snapshot lacks a signature that this brain requires; a person has to sign it."
 _READ_TOOLS = frozenset(tool.name for tool in _CALLABLE_TOOLS if tool.read_only)
 """All that readers may call, beside programs that may run."""
+_UNSIGNED = "the snapshot lacks a signature that this brain requires; a person has to sign it."
 
 
 class Toolbox:
@@ -110,9 +96,7 @@ class Toolbox:
     ) -> ToolResult:
         """Call a tool, and remove hidden characters from its result or failure."""
         try:
-            function = self._find_function(name)
-            if function is create_skill:
-                function = partial(create_skill, cancel=control.cancel)
+            function = self._find_function(name, control.cancel)
             if function is None:
                 answer = call_program(self._brain, self._task, name, arguments, control)
             else:
@@ -121,27 +105,37 @@ class Toolbox:
             raise checks.sanitize_failure(failure) from failure.__cause__
         return answer._replace(text=strip_hidden(answer.text))
 
-    def _find_function(self, name: str) -> ToolFunction | None:
-        """Return the function of a built-in tool. Raises `ToolFailure` (`read_only`)."""
+    def _find_function(self, name: str, cancel: Event | None = None) -> ToolFunction | None:
+        """Return the function of a built-in tool; `cancel` ends it if it runs programs.
+
+        Raises `ToolFailure` (`read_only`).
+        """
         if name in _PARAMETER_SCHEMAS and not self._may_call(name):
             raise ToolFailure(
                 "This brain is served for reading only.",
                 code="read_only",
                 hint="Go on without writing.",
             )
-        function = _TOOL_FUNCTIONS.get(name)
-        return _PROGRAM_FUNCTIONS.get(name) if function is None and has_sandbox() else function
+        if name in _TOOL_FUNCTIONS:
+            return _TOOL_FUNCTIONS[name]
+        if name not in _PARAMETER_SCHEMAS or not has_sandbox():
+            return None
+        from . import create_skill as made  # with what it needs of learning
+
+        if name == CREATE_SKILL.name:
+            return partial(made.create_skill, cancel=cancel)
+        return made.manage_skills if name == MANAGE_SKILLS.name else made.skill_manager
 
     def _call_built_in(
         self, name: str, function: ToolFunction, arguments: RawArguments
     ) -> ToolResult:
         values = checks.parse_if_text(arguments)
         if name == CREATE_SKILL.name:
-            values = write_json_as_text(values)
+            values = checks.write_json_as_text(values)
         checked = checks.check_arguments(_PARAMETER_SCHEMAS[name], values)
         try:
             if name not in _READ_TOOLS:
-                refuse_secrets(self._brain, checked)
+                checks.refuse_secrets(self._brain, checked)
             return self._say_if_proposed(self._warn_if_unsigned(function(self._brain, checked)))
         except BrainError as error:
             raise checks.to_tool_failure(error, self._brain.root) from error
@@ -163,10 +157,6 @@ class Toolbox:
         warning = {"code": "unsigned", "snapshot": snapshot, "message": _UNSIGNED}
         data = {**answer.data, "warnings": [warning]}
         return answer._replace(text=f"{answer.text}\nWarning: {_UNSIGNED}", data=data)
-
-
-RawArguments = Mapping[str, Any] | str | bytes
-"""Arguments, or their JSON."""
 
 
 def call_as_step(

@@ -10,7 +10,8 @@ from brain import Brain
 from brain.programs.program import BUILT_IN_TOOLS
 from brain.repo.learning.change import SkillEdit
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, definitions
-from brain.serve.tools.programs import PROGRAM_TOOLS, SKILL_MANAGER
+from brain.serve.tools.aliases import SKILL_MANAGER
+from brain.serve.tools.definitions import PROGRAM_TOOLS
 from tests.support.acquired import COUNT_WORDS, creation
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain.serve.tools.programs import find_wrapped_tool
+from brain.serve.tools.aliases import find_wrapped_tool
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
