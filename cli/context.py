@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from brain.errors import BrainError, InvalidInput, StoreError, printable_text
 from brain.util.text import login_name
 
-from . import std_streams
+from . import terminal
 from .error_report import USAGE, Failure
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from brain.search.embedder import Embedder
     from brain.util.progress import Progress
 
-    from .progress_bar import ProgressBar
+    from .terminal import ProgressBar
 
 
 class App:
@@ -231,12 +231,12 @@ class App:
     def print_note(self, text: str) -> None:
         """Print a note to stderr, unless the output is JSON."""
         if not self.as_json:
-            std_streams.write_stderr(text)
+            terminal.write_stderr(text)
 
     def show_progress(self, what: str, done: int, total: int) -> None:
         """Show the progress of work such as rebuilding a cache; see `ProgressBar`."""
         if self.progress_bar is None:
-            from .progress_bar import ProgressBar
+            from .terminal import ProgressBar
 
             self.progress_bar = ProgressBar(self)
         self.progress_bar(what, done, total)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import Any
 
 import click
 
 from brain.errors import ACCESS_HINT, BrainError, printable_text
 
-from . import std_streams
-from .signals import Terminated
-from .terminal import escape_lines, has_color
+from . import terminal
+from .terminal import Terminated, escape_lines, has_color
 
 OK = 0
 FAILURE = 1
@@ -113,26 +111,24 @@ def print_error(failure: Failure, *, as_json: bool, problem: BaseException | Non
     if failure.quiet:
         return
     if as_json:
-        std_streams.write_stderr(_error_document(failure))
+        terminal.write_stderr(_error_document(failure))
         return
     colour = has_color(sys.stderr)
     for label, text, paint in (("Error", failure.message, "red"), ("Hint", failure.hint, "cyan")):
         if text:
             shown = click.style(f"{label}:", fg=paint, bold=True) if colour else f"{label}:"
-            std_streams.write_stderr(f"{shown} {escape_lines(text)}")
+            terminal.write_stderr(f"{shown} {escape_lines(text)}")
 
 
 def _error_document(failure: Failure) -> str:
     import json
 
-    from .json_format import to_json
-
-    fields: dict[str, Any] = {
-        "code": failure.code,
-        "message": failure.message,
-        "hint": failure.hint or None,
+    fields = {"code": failure.code, "message": failure.message, "hint": failure.hint or None}
+    shown = {  # not every parser accepts half a surrogate
+        name: text and text.encode("utf-8", "backslashreplace").decode()
+        for name, text in fields.items()
     }
-    return json.dumps({"error": to_json(fields)})
+    return json.dumps({"error": shown})
 
 
 def _usage_failure(problem: click.ClickException) -> Failure:
@@ -149,7 +145,7 @@ def _usage_failure(problem: click.ClickException) -> Failure:
 
 
 def _unknown_option_hint(command: str, option: str) -> str:
-    from .synonyms import RENAMED_OPTIONS
+    from .registry import RENAMED_OPTIONS
 
     renamed = RENAMED_OPTIONS.get(command, {}).get(option)
     return f"{option} is now {renamed}" if renamed else ""
@@ -173,4 +169,4 @@ def _os_failure(problem: OSError) -> Failure:
 def _print_traceback(problem: BaseException) -> None:
     import traceback
 
-    std_streams.write_stderr("".join(traceback.format_exception(problem)).rstrip("\n"))
+    terminal.write_stderr("".join(traceback.format_exception(problem)).rstrip("\n"))

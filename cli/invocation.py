@@ -1,4 +1,4 @@
-"""Run a command line and return its exit status."""
+"""The command `brain` itself: its global options, and how a command line is run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,89 @@ from typing import NoReturn
 
 import click
 
-from . import signals, std_streams
+from . import terminal
+from .command import LazyGroup, disable_color
+from .context import App
 from .error_report import Failure, describe_error, print_error
-from .root_command import PROGRAM_NAME, root_group
+from .params import OnceOption, TextType
+from .registry import ROOT_COMMANDS
+
+PROGRAM_NAME = "brain"
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from brain._version import __version__
+
+        from .terminal import write_stdout
+
+        write_stdout(f"{PROGRAM_NAME} {__version__}\n")
+        ctx.exit()
+
+
+@click.pass_context
+def _start(
+    ctx: click.Context,
+    directory: str | None,
+    as_json: bool,
+    author: str | None,
+    no_pager: bool,
+) -> None:
+    ctx.obj = App(directory=directory, author=author, as_json=as_json, use_pager=not no_pager)
+    ctx.call_on_close(ctx.obj.close)
+    if ctx.invoked_subcommand is None:
+        from .commands.start import show_overview
+
+        show_overview(ctx.obj)
+
+
+root_group = LazyGroup(
+    PROGRAM_NAME,
+    ROOT_COMMANDS,
+    help="Version control for the brain of an AI agent: its skills, memory and prompts.",
+    invoke_without_command=True,
+    callback=_start,
+    params=[
+        OnceOption(
+            ["-C", "directory"], metavar="DIR", help="Work on the brain in DIR.  [env: BRAIN_DIR]"
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."),
+        click.Option(
+            ["--no-color"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=disable_color,
+            help="Print without colour.  [env: NO_COLOR]",
+        ),
+        click.Option(
+            ["--no-pager"],
+            is_flag=True,
+            help="Print at a terminal without a pager.  [env: BRAIN_PAGER, PAGER]",
+        ),
+        OnceOption(
+            ["--author"],
+            type=TextType(),
+            metavar="NAME",
+            help="The author to record (default: login name).  [env: BRAIN_AUTHOR]",
+        ),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Print the version.",
+        ),
+    ],
+)
+
 
 MAX_ARGUMENTS = 10_000
 """Maximum number of arguments of one call."""
 
-_COMPLETE_VARIABLE = "_BRAIN_COMPLETE"
+COMPLETE_VARIABLE = "_BRAIN_COMPLETE"
+"""The variable that a shell sets to request completions."""
 
 
 def run_cli(argv: list[str]) -> int:
@@ -24,16 +99,16 @@ def run_cli(argv: list[str]) -> int:
     """
     as_json = wants_json(argv)
     try:
-        with signals.terminate_on_signals():
-            std_streams.prepare_streams()
+        with terminal.terminate_on_signals():
+            terminal.prepare_streams()
             status = _invoke(argv)
-            std_streams.flush_stdout()
+            terminal.flush_stdout()
     except BaseException as problem:  # noqa: BLE001  the top level prints every error
-        with signals.ignore_signals():
+        with terminal.ignore_signals():
             failure = describe_error(problem)
             print_error(failure, as_json=as_json, problem=problem)
         status = failure.status
-    std_streams.release_streams()
+    terminal.release_streams()
     return status
 
 
@@ -46,8 +121,8 @@ def wants_json(argv: list[str]) -> bool:
 def _invoke(argv: list[str]) -> int:
     if len(argv) > MAX_ARGUMENTS:
         _refuse_many_arguments(len(argv))
-    if _COMPLETE_VARIABLE in os.environ:
-        return _print_completions(os.environ[_COMPLETE_VARIABLE])
+    if COMPLETE_VARIABLE in os.environ:
+        return _print_completions(os.environ[COMPLETE_VARIABLE])
     try:
         with root_group.make_context(PROGRAM_NAME, list(argv)) as context:
             root_group.invoke(context)
@@ -68,7 +143,4 @@ def _refuse_many_arguments(count: int) -> NoReturn:
 def _print_completions(instruction: str) -> int:
     from click.shell_completion import shell_complete
 
-    from . import shell_completion
-
-    shell_completion.register_powershell()
-    return shell_complete(root_group, {}, PROGRAM_NAME, _COMPLETE_VARIABLE, instruction)
+    return shell_complete(root_group, {}, PROGRAM_NAME, COMPLETE_VARIABLE, instruction)

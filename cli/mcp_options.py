@@ -13,7 +13,7 @@ import click
 
 from .context import App
 from .params import ParamOfText
-from .std_streams import OutputFailed
+from .terminal import OutputFailed
 
 if TYPE_CHECKING:
     from brain import Brain

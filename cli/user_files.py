@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from brain.errors import BrainError, Conflict, InvalidInput, printable_text
 
-from . import std_streams
+from . import terminal
 from .terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
         source = open_standard_input()
         if is_terminal(sys.stdin):
             end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
-            std_streams.write_stderr(f"Reading {what} from standard input; end with {end}")
+            terminal.write_stderr(f"Reading {what} from standard input; end with {end}")
         data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(

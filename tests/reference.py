@@ -12,9 +12,8 @@ from pathlib import Path
 
 import click
 from brain_cli import schemas
-from brain_cli.command import EXIT_MEANINGS, BrainCommand
-from brain_cli.lazy_group import LazyGroup
-from brain_cli.root_command import PROGRAM_NAME, root_group
+from brain_cli.command import EXIT_MEANINGS, BrainCommand, LazyGroup
+from brain_cli.invocation import PROGRAM_NAME, root_group
 
 _INTRODUCTION = """\
 # The command line

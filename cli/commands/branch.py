@@ -1,4 +1,4 @@
-"""Commands for branches and merges: branch, switch, merge, resolve, fork."""
+"""Commands for branches and merges: branch, switch, merge, resolve, tag, fork."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, fla
 from ..context import App
 from ..options import message_option, revision_argument
 from ..output import emit
-from ..params import BranchType, TextType
-from ..progress_bar import ProgressBar
+from ..params import BranchType, TagType, TextType
 from ..render.changes import conflict_line, redacted_suffix, report_merge
-from ..render.human_format import colorize, pluralize, short_id
-from ..terminal import escape
+from ..render.human_format import (
+    align_columns,
+    colorize,
+    first_line,
+    local_time,
+    pluralize,
+    short_id,
+)
+from ..terminal import ProgressBar, escape
 
 if TYPE_CHECKING:
-    from brain.results import Branches, MergeConflict
+    from brain.results import Branches, MergeConflict, Tag
 
 
 @brain_command(
@@ -228,3 +234,52 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
             call = f"brain -C {escape(shlex.quote(path))} sign"
             advice = signing_advice(child.trust.show(), call, signed)
             app.print_note(f"Note: 'brain verify' refuses the fork until it is signed: {advice}")
+
+
+@brain_command(
+    "tag",
+    examples=("brain tag audit-2026", "brain tag audit-2026 @~3", "brain tag --delete audit-2026"),
+    exits=OVERWRITE_EXITS,
+)
+@argument("name", required=False, type=TagType())
+@revision_argument
+@flag("--list", "list_", help="List the tags (default without NAME).")
+@flag("--delete", help="Delete the tag NAME; its snapshot stays.")
+def tag_command(app: App, name: str | None, rev: str | None, list_: bool, delete: bool) -> None:
+    """Name a snapshot for good.
+
+    Without NAME, lists the tags.     A tag never moves and keeps its snapshot from 'brain gc'.
+    It is a revision wherever one is taken. REV is the snapshot to name (default: @, the head).
+    Where new snapshots are signed, so is the one that a tag names. 'brain undo' reverses it.
+    """
+    if name is not None and list_:
+        raise click.UsageError("--list takes no NAME.")
+    if name is None:
+        if delete:
+            raise click.UsageError("Missing argument 'NAME': the tag to delete.")
+        found = app.brain.tags.list()
+        emit(app, {"tags": found}, _tag_lines(found))
+    elif delete:
+        if rev is not None:
+            raise click.UsageError("--delete takes no REV.")
+        tag = app.brain.tags.delete(name)
+        emit(app, tag, [f"Deleted {escape(tag.name)}, which was at {short_id(tag.snapshot)}"])
+    else:
+        tag = app.brain.tags.create(name, rev or "@")
+        emit(app, tag, [f"{escape(tag.name)} is {short_id(tag.snapshot)}{_signed_text(tag)}"])
+
+
+def _tag_lines(found: list[Tag]) -> Iterator[str]:
+    yield from align_columns(
+        (
+            short_id(tag.snapshot),
+            local_time(tag.time),
+            tag.name,
+            first_line(tag.message) + _signed_text(tag),
+        )
+        for tag in found
+    )
+
+
+def _signed_text(tag: Tag) -> str:
+    return f" (signed by {pluralize(len(tag.signed_by), 'key')})" if tag.signed_by else ""

@@ -123,7 +123,7 @@ def _parse_key(key: str) -> tuple[Table, str]:
         if size == 2:
             config_file.check_ledger_name(table[1])
         return table, "".join(field)
-    from ..synonyms import suggest_commands
+    from ..registry import suggest_commands
 
     close = suggest_commands("config", key[:80], SETTINGS)
     ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -1,20 +1,261 @@
-"""The command demo: run an example and show every step."""
+"""The command `brain demo`: real command lines, each with the output it must print."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from brain.errors import BrainError
+from brain.serve.tools.programs import has_sandbox
 
-from .. import std_streams
+from .. import demo_agent, terminal
 from ..command import BASIC_EXITS, brain_command
 from ..context import App
-from ..demo_steps import DemoStep, run_demo
 from ..output import emit
 from ..render.human_format import colorize
 from ..terminal import escape_lines
+
+DEMO_SLUG = "oracle-manipulation"
+
+LESSON_BODY = """
+# Prices that an attacker can move
+
+Use this when a contract reads a price, an exchange rate or a pool's reserves.
+
+1. List every place where a price enters. Follow each one to its source.
+2. Anything that mints, lends or liquidates on a spot price is a finding: a flash loan
+   moves it within one transaction. Ask for a TWAP over thirty minutes or more.
+3. For a feed, compare the limit on its age with the heartbeat of this very pair.
+4. On a roll-up, read the sequencer's uptime feed too, with a grace period after a restart.
+5. Try zero, a negative answer, a revert. Count decimals on both sides of each product.
+"""
+"""The body of version 2 of the skill."""
+
+DAMAGED_TEXT = b"grace period after a restart"
+"""Words of `LESSON_BODY` whose bytes in the store are damaged."""
+
+
+class DemoStep(NamedTuple):
+    """A step: the command, its output, and whether the output is as expected."""
+
+    title: str
+    command: str
+    status: int
+    output: str
+    ok: bool
+
+
+def example_folder() -> Path:
+    """Return the folder of the example: in the package, or in the source tree.
+
+    Raises `BrainError` (`no_example`) where it was not installed.
+    """
+    here = Path(__file__).resolve().parent.parent
+    for folder in (here / "_auditor", here.parent / "examples" / "auditor"):
+        if folder.is_dir():
+            return folder
+    raise BrainError(
+        "the example of the demo is not installed",
+        code="no_example",
+        hint="install the package again, with `pip install --force-reinstall agent-brain`",
+    )
+
+
+def run_demo(workshop: Path) -> Iterator[DemoStep]:
+    """Run the demo in the empty folder `workshop`, one step at a time."""
+    auditor = workshop / "auditor"
+    shutil.copytree(example_folder(), auditor, ignore=shutil.ignore_patterns("__pycache__"))
+    (workshop / "lesson.md").write_text(LESSON_BODY, "utf-8")
+
+    yield _run_step(auditor, "A folder of plain files becomes a brain", "init", says="created in")
+    first = _run_step(
+        auditor,
+        "Its state is recorded; the bundle hash stands for every byte of it",
+        *("snapshot", "-m", "What the auditor knows"),
+        says="Bundle",
+    )
+    yield first
+    second = _run_step(
+        auditor,
+        "The agent learns: the skill gets version 2, and the hash changes",
+        *("skill", "upsert", DEMO_SLUG, "-f", "../lesson.md", "-m", "Roll-ups have a sequencer"),
+        says=f"{DEMO_SLUG} upgraded 1 → 2",
+    )
+    yield second._replace(ok=second.ok and _printed_bundle(first) != _printed_bundle(second))
+    yield _run_step(
+        auditor,
+        "The difference between both snapshots",
+        "diff",
+        "@~1",
+        "@",
+        says=f"{DEMO_SLUG} upgraded 1 → 2",
+    )
+    yield _run_step(auditor, "The lineage", "log", says="Roll-ups have a sequencer")
+    yield _run_step(
+        auditor,
+        "The Level-0 index: one line per skill, no bodies",
+        "index",
+        says=f"▸ {DEMO_SLUG}: ",
+    )
+    yield _run_step(auditor, "The system prompt with that index", "prompt", says=f"▸ {DEMO_SLUG}: ")
+    yield _run_step(
+        auditor, "Everything hashes to what it claims", "verify", "--deep", says="Verified"
+    )
+    yield _run_step(
+        auditor,
+        "The head is committed to a ledger: here the log of this machine, which needs no set-up",
+        *("chain", "commit"),
+        says="as commitment 1",
+    )
+    key = _run_step(
+        auditor,
+        "Readers of the log have to know its key from elsewhere, as the key of a person",
+        *("chain", "status"),
+        says="Key of the log: ",
+    )
+    yield key
+    yield _run_step(
+        auditor,
+        "One file proves it: this skill is in the snapshot that was committed",
+        *("chain", "evidence", "--path", f"skills/{DEMO_SLUG}/SKILL.md", "-o", "../evidence.json"),
+        says="Evidence in ../evidence.json",
+    )
+    shutil.copy(auditor / "skills" / DEMO_SLUG / "SKILL.md", workshop / "SKILL.md")
+    at = flip_bit(auditor / ".brain", DAMAGED_TEXT)
+    yield _run_step(
+        auditor,
+        f"One bit of byte {at:,} of .brain/store.db is flipped: found, and named",
+        *("verify", "--deep"),
+        says=DEMO_SLUG,
+        status=3,
+    )
+    yield _run_step(
+        workshop,
+        "The evidence is still valid: it is verified offline, without the brain",
+        *("verify", "evidence.json", "--content", "SKILL.md"),
+        *("--log-key", key.output.rpartition("Key of the log: ")[2].strip()),
+        says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
+    )
+    if has_sandbox():
+        yield from _run_tool_act(workshop / "tools")
+
+
+def _run_tool_act(folder: Path) -> Iterator[DemoStep]:
+    """Let an agent make itself a tool, in a new brain: it breaks, and is rolled back."""
+    folder.mkdir()
+    slug, payload = demo_agent.NAME.replace("_", "-"), '{"reserve": 990, "paid": 10}'
+    yield _run_step(folder, "A new brain, for an agent that makes tools", "init", says="created in")
+    yield _run_agent(
+        folder,
+        "It makes a tool: refused without a true test, admitted with one, called by name",
+        "make",
+        says=f"{demo_agent.NAME} is admitted as version 1",
+    )
+    yield _run_step(
+        folder,
+        "The same program runs for people, in its sandbox",
+        *("skill", "run", slug, payload),
+        says='{"basis_points": 100}',
+    )
+    yield _run_agent(
+        folder,
+        "It makes the tool worse, which no test showed: after three failures it is rolled back",
+        "worse",
+        says="version 1 did better, and is back as version 3",
+    )
+    yield _run_step(
+        folder, "Every decision has its reason", "why", slug, says="failed with 3 of 3 inputs"
+    )
+    yield _run_step(
+        folder, "The verdicts are verified with the lineage", "verify", "--deep", says="Verified"
+    )
+
+
+def flip_bit(control: Path, mark: bytes) -> int:
+    """Flip the lowest bit of the first byte of `mark` in the store; return its offset.
+
+    The write-ahead log is folded into the file first, as writers do from time to time.
+    Raises `BrainError` (`not_in_store`) if the file does not hold `mark`.
+    """
+    from brain.store.database import STORE_FILE_NAME, open_store_database
+
+    store = open_store_database(control)
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    with (control / STORE_FILE_NAME).open("r+b") as file:
+        at = file.read().find(mark)
+        if at < 0:
+            raise BrainError(
+                "the demo finds no text in the store of its example that it could damage",
+                code="not_in_store",
+                hint="this is a fault of the demo: report it",
+            )
+        file.seek(at)
+        file.write(bytes([mark[0] ^ 1]))
+    return at
+
+
+def _printed_bundle(step: DemoStep) -> str:
+    found = re.findall(r"bundle +([0-9a-f]{12})", step.output, re.IGNORECASE)
+    return found[-1] if found else ""
+
+
+def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int = 0) -> DemoStep:
+    """Run `brain` with `arguments` in `folder`; it must end with `status` and print `says`."""
+    quotes = {word: "'" if '"' in word else '"' for word in arguments if " " in word}
+    words = [f"{quotes.get(word, '')}{word}{quotes.get(word, '')}" for word in arguments]
+    command = " ".join(["brain", *words])
+    return _run_module(folder, title, command, "brain_cli", *arguments, says=says, status=status)
+
+
+def _run_agent(folder: Path, title: str, part: str, says: str) -> DemoStep:
+    """Run a part of the agent of the demo."""
+    command = f"python -m brain_cli.demo_agent {part}"
+    return _run_module(folder, title, command, "brain_cli.demo_agent", part, says=says)
+
+
+def _run_module(
+    folder: Path,
+    title: str,
+    command: str,
+    module: str,
+    *arguments: str,
+    says: str,
+    status: int = 0,
+) -> DemoStep:
+    process = subprocess.run(
+        [sys.executable, "-P", "-m", module, *arguments],
+        cwd=folder,
+        env=_demo_environment(folder.parent),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    ok = process.returncode == status and says in process.stdout
+    return DemoStep(title, command, process.returncode, process.stdout, ok)
+
+
+def _demo_environment(workshop: Path) -> dict[str, str]:
+    """Return the environment without the user's settings of `brain`, for UTF-8 in pipes."""
+    return {
+        **{name: value for name, value in os.environ.items() if "BRAIN_" not in name},
+        "BRAIN_AUTHOR": "auditor",
+        "BRAIN_LEDGERS": str(workshop / "ledgers"),
+        "BRAIN_ROOTS": str(workshop / "roots.json"),
+        "BRAIN_STATE_DIR": str(workshop / "state"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+
 
 MAX_SHOWN_LINES = 32
 """Lines of the output of a step that are printed."""
@@ -45,8 +286,8 @@ def demo_command(app: App) -> None:
 def _print_steps(steps: Iterable[DemoStep]) -> Iterator[DemoStep]:
     """Print each step as soon as it is done."""
     for number, step in enumerate(steps, 1):
-        std_streams.write_lines(_demo_step_lines(number, step))
-        std_streams.flush_stdout()
+        terminal.write_lines(_demo_step_lines(number, step))
+        terminal.flush_stdout()
         yield step
 
 

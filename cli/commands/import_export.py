@@ -24,15 +24,13 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..imported_runs import record_for_patterns
 from ..options import allow_option, no_record_option, revision_option
 from ..output import emit
 from ..params import TextType
-from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, copy_hint_lines, notice_lines, skipped_lines
 from ..render.human_format import align_columns, local_time, pluralize, short_id
-from ..render.run_report import source_text
-from ..terminal import escape
+from ..render.run_report import record_for_patterns, source_text
+from ..terminal import ProgressBar, escape
 from ..trust_changes import pin_and_report_roots
 from ..user_files import named_in_errors, read_input, write_output_file
 

@@ -15,14 +15,10 @@ from brain.results import text_format
 
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
-from ..json_format import to_json
 from ..options import overwrite_option, patch_option, revision_argument, stat_option
-from ..output import emit
-from ..pager import paged
+from ..output import emit, to_json
 from ..params import CountType, NonEmptyType, PathType, SlugType
-from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line
-from ..render.decisions import verdict_lines
 from ..render.human_format import (
     SHORT_ID_DIGITS,
     align_columns,
@@ -33,10 +29,15 @@ from ..render.human_format import (
     pluralize,
     short_id,
 )
-from ..render.run_report import counts_text, read_receipt_file, run_lines, source_text
+from ..render.run_report import (
+    counts_text,
+    read_receipt_file,
+    run_lines,
+    source_text,
+    verdict_lines,
+)
 from ..revision_paths import find_named_skill, separate_skills, split_terms
-from ..std_streams import write_lines
-from ..terminal import escape, escape_lines, terminal_width
+from ..terminal import escape, escape_lines, paged, terminal_width, write_lines
 from ..user_files import named_in_errors, write_output_file
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         SnapshotInfo,
         VersionReason,
     )
+
 
 _SHORT_KEY_CHARS = len("ed25519:") + 8
 _MAX_MATCH_CHARS = 400
@@ -182,7 +184,7 @@ def _log_entry(
 
 
 def _graph_lines(found: Iterator[SnapshotInfo], names: SignerNames, columns: int) -> Iterator[str]:
-    lines = lanes.GraphLanes()
+    lines = GraphLanes()
     for info in found:
         row, below = lines.add_snapshot(info.snapshot, info.parents)
         yield f"{row} {_log_line(info, names, columns, len(row) + 1)}"
@@ -579,3 +581,55 @@ def _work_lines(work: RunSummary) -> Iterator[str]:
     reason = f": {first_line(work.reason)}" if work.reason else ""
     end = f", in {short_id(work.end)}" if work.end else ""
     yield f"outcome: {work.outcome or 'still open'}{end}{reason}"
+
+
+class GraphLanes:
+    """Places snapshots, children before their parents, in lanes from the left.
+
+    A lane waits for the snapshot that its last one names as a parent.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[str] = []
+
+    def add_snapshot(self, snapshot: str, parents: list[str]) -> tuple[str, list[str]]:
+        """Return the row of `snapshot` and the rows below it that join or open lanes."""
+        before = self._waiting
+        if snapshot not in before:
+            before = [*before, snapshot]
+        at = before.index(snapshot)
+        row = " ".join("*" if lane == at else "|" for lane in range(len(before)))
+        after, edges = self._next_lanes(before, at, snapshot, parents)
+        self._waiting = after
+        return row, _draw_edges(edges)
+
+    def _next_lanes(
+        self, before: list[str], at: int, snapshot: str, parents: list[str]
+    ) -> tuple[list[str], list[tuple[int, int]]]:
+        """Return the lanes below, and every edge as (lane above, lane below)."""
+        after: list[str] = []
+        for lane, waiting in enumerate(before):
+            heirs = parents if lane == at else [] if waiting == snapshot else [waiting]
+            after += [heir for heir in heirs if heir not in after]
+        edges = []
+        for lane, waiting in enumerate(before):
+            heirs = parents if lane == at else [waiting] if waiting != snapshot else []
+            edges += [(lane, after.index(heir)) for heir in heirs]
+        return after, edges
+
+
+def _draw_edges(edges: list[tuple[int, int]]) -> list[str]:
+    """Draw edges that change lanes, one lane a row; none if all go straight down."""
+    rows = []
+    while any(above != below for above, below in edges):
+        cells: dict[int, str] = {}
+        moved = []
+        for above, below in edges:
+            step = (below > above) - (below < above)
+            mark = {0: "|", 1: "\\", -1: "/"}[step]
+            crosses = {mark, cells.get(2 * above + step)} == {"\\", "/"}
+            cells[2 * above + step] = "X" if crosses else mark
+            moved.append((above + step, below))
+        rows.append("".join(cells.get(cell, " ") for cell in range(max(cells) + 1)))
+        edges = moved
+    return rows

@@ -24,14 +24,12 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..json_format import to_json
 from ..options import message_option
-from ..output import emit
+from ..output import emit, to_json
 from ..params import CountType, PathType
-from ..progress_bar import ProgressBar
 from ..render.changes import path_change_line, report_merge, skill_change_line, undiffable_line
 from ..render.human_format import align_columns, local_time, pluralize, short_id
-from ..terminal import escape, escape_lines, is_terminal
+from ..terminal import ProgressBar, escape, escape_lines, is_terminal
 from ..user_files import read_input
 
 if TYPE_CHECKING:

@@ -15,13 +15,20 @@ from brain.errors import BrainError, printable_text
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import index_options, message_option, no_record_option, revision_argument
-from ..output import emit
+from ..output import emit, to_json
 from ..params import SlugType
 from ..render.changes import notice_lines, upsert_line
 from ..render.human_format import align_columns, colorize, pluralize
 from ..render.ledgers import emit_write, raise_if_not_committed, written_lines
-from ..std_streams import write_lines, write_stdout, write_stdout_utf8
-from ..terminal import escape, escape_lines, is_terminal, terminal_width
+from ..terminal import (
+    escape,
+    escape_lines,
+    is_terminal,
+    terminal_width,
+    write_lines,
+    write_stdout,
+    write_stdout_utf8,
+)
 from ..user_files import named_with_lines, read_input
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import click
 from brain.digest import is_hex
 from brain.errors import BrainError, NoBrain
 
-from .. import signals
+from .. import terminal
 from ..command import (
     BASIC_EXITS,
     OVERWRITE_EXITS,
@@ -28,12 +28,10 @@ from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
 from ..params import NonEmptyType, PathType, SecondsType
-from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, restore_line, scan_note_lines, upsert_line
 from ..render.human_format import align_columns, colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, emit_write, raise_if_not_committed
-from ..std_streams import write_stderr
-from ..terminal import escape
+from ..terminal import ProgressBar, escape, write_stderr
 
 if TYPE_CHECKING:
     from brain.results import Init, Recorded, Status, Undone, Waiting, Watched
@@ -311,7 +309,7 @@ def watch_command(
             debounce=DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce,
             max_wait=DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait,
         ) as watch,
-        signals.stop_on_signal(watch.stop),
+        terminal.stop_on_signal(watch.stop),
         learn_in_background(app, [Path(folder) for folder in transcripts]),
     ):
         _print_watched(app, watch.catch_up())

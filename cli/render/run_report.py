@@ -1,20 +1,24 @@
-"""A recorded run and its steps in words, and receipts read from files."""
+"""Runs and their receipts, and the verdicts behind versions, in words."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from brain.errors import BrainError, NoBrain
+
+from ..context import App
 from ..terminal import escape
 from ..user_files import read_input
 from .human_format import align_columns, first_line, pluralize, short_id
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
-    from brain.results import RunInfo
+    from brain.results import RunInfo, SkillDecision
 
     from ..context import App
+
 
 _MAX_STEP_CHARS = 70
 """Characters of a text of a step that are printed."""
@@ -107,3 +111,47 @@ def _step_row(step: Mapping[str, Any]) -> tuple[str, str, str]:
 def _shorten(text: str) -> str:
     line = first_line(escape(text[: 4 * _MAX_STEP_CHARS]))
     return line if len(line) <= _MAX_STEP_CHARS else f"{line[:_MAX_STEP_CHARS]}…"
+
+
+def verdict_lines(decision: SkillDecision) -> Iterator[str]:
+    """Yield who decided, with what, and each case with its outcome; nothing without a verdict."""
+    if decision.verdict is not None:
+        yield from align_columns(_verdict_rows(decision.verdict), limit=200)
+
+
+def _verdict_rows(verdict: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    yield "decided by", f"{verdict['decided_by']} ({verdict['decider']})"
+    for name in ("gate", "runner", "base", "text", "sandbox", "code_check", "seed"):
+        if name in verdict:
+            yield name.replace("_", " "), str(verdict[name])
+    for name in ("versions", "limits", "numbers"):
+        if name in verdict:
+            yield name, ", ".join(f"{key} {value}" for key, value in verdict[name].items())
+    if "gate" in verdict and "reason" in verdict:
+        yield "reason", first_line(verdict["reason"])
+    for finding in verdict.get("findings", ()):
+        yield "finding", first_line(finding)
+    if files := verdict.get("files"):
+        yield "tried", pluralize(len(files), "file")
+    for case in verdict.get("cases", ()):
+        took = f"{case['took']} ms" if "took" in case else ""
+        rounds = f"{case['before']} before, {case['after']} after" if "before" in case else ""
+        detail = first_line(case.get("detail", ""))
+        yield (
+            first_line(case["name"]),
+            ", ".join(filter(None, (case["outcome"], rounds, took, detail))),
+        )
+
+
+def record_for_patterns(app: App, receipts: Iterable[Receipt]) -> None:
+    """Record the runs in the brain of the current folder, if there is one; each counts once.
+
+    What goes wrong is a note: the command itself did its work.
+    """
+    try:
+        for receipt in receipts:
+            app.brain.patterns.record_run(receipt)
+    except NoBrain:
+        return
+    except BrainError as error:
+        app.print_note(f"Note: the runs are not counted for patterns: {error.message}")

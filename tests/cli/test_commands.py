@@ -459,7 +459,7 @@ def test_verify_says_how_far_it_went(agent, cli):
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_verify_names_what_is_damaged_with_status_3(agent, cli, form):
-    from brain_cli.demo_steps import flip_bit
+    from brain_cli.commands.demo import flip_bit
 
     flip_bit(agent / ".brain", b"Body of reentrancy.")
     told = cli("verify", "--deep", *form)

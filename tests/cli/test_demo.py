@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from brain_cli import demo_steps
+from brain_cli.commands import demo
 
 from tests.cli.conftest import run_command, validate
 
@@ -41,7 +41,7 @@ def test_every_step_of_the_story_is_as_said(demo_with_settings):
 
 
 def test_a_step_that_does_not_do_what_it_says_fails_the_demo(cli, monkeypatch):
-    monkeypatch.setattr(demo_steps, "LESSON_BODY", "# Nothing about roll-ups\n")
+    monkeypatch.setattr(demo, "LESSON_BODY", "# Nothing about roll-ups\n")
     told = cli("demo")
     assert told.status == 1 and "\n2. " in told.out
     assert told.err.startswith("Error: the demo finds no text in the store of its example")
@@ -52,7 +52,7 @@ def test_the_user_s_settings_do_not_reach_the_demo(demo_with_settings):
 
 
 def test_the_example_is_the_one_in_examples(project):
-    assert demo_steps.example_folder() == project / "examples/auditor"
+    assert demo.example_folder() == project / "examples/auditor"
 
 
 def test_nothing_is_left_in_the_temporary_folder(demo_with_settings, demo_folder):

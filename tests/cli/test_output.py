@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import click
 import pytest
-from brain_cli.json_format import to_json
-from brain_cli.lazy_group import LazyGroup
+from brain_cli.command import LazyGroup
+from brain_cli.commands.look import GraphLanes
+from brain_cli.invocation import PROGRAM_NAME, root_group
+from brain_cli.output import to_json
 from brain_cli.render.human_format import local_time
-from brain_cli.render.lineage_graph import GraphLanes
-from brain_cli.root_command import PROGRAM_NAME, root_group
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -69,7 +69,7 @@ def test_help_imports_no_command(tmp_path):
 def test_a_command_imports_no_other_command(tmp_path):
     modules = loaded("completion", "bash", cwd=tmp_path)
     commands = [name for name in modules if name.startswith("brain_cli.commands.")]
-    assert commands == ["brain_cli.commands.support"]
+    assert commands == ["brain_cli.commands.keep"]
 
 
 @pytest.mark.parametrize(

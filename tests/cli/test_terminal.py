@@ -79,10 +79,10 @@ def test_a_body_is_shown_with_its_control_characters_escaped(agent):
 
 
 BAR = """
-from brain_cli import progress_bar
+from brain_cli import terminal
 from brain_cli.context import App
-progress_bar.DELAY_SECONDS = {wait}
-with progress_bar.ProgressBar(App(as_json={as_json})) as bar:
+terminal.DELAY_SECONDS = {wait}
+with terminal.ProgressBar(App(as_json={as_json})) as bar:
     bar("files hashed", 1, 0)
     bar("files hashed", 7, 9)
 import sys

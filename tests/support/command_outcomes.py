@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 from brain_cli.command import BrainCommand
-from brain_cli.root_command import root_group as program
+from brain_cli.invocation import root_group as program
 
 from tests.support.cases import read_cases
 

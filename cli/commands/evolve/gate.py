@@ -15,9 +15,8 @@ from brain.programs.program import is_program_file
 from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
 from ...context import App
 from ...error_report import NOT_ADMITTED, Failure
-from ...json_format import to_json
 from ...options import message_option
-from ...output import emit
+from ...output import emit, to_json
 from ...params import NonEmptyType, PathType, SlugType
 from ...render.human_format import pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed

@@ -11,7 +11,7 @@ import click
 from brain import evolve
 from brain.errors import InvalidInput, printable_text
 
-from ... import signals
+from ... import terminal
 from ...command import OVERWRITE_EXITS, READ_EXITS, brain_command, flag, option
 from ...context import App
 from ...output import emit, emit_line
@@ -99,7 +99,7 @@ def evolve_run_command(
     if model is None:
         app.print_note(NO_MODEL_NOTE)
     stop = threading.Event()
-    with signals.stop_on_signal(stop.set):
+    with terminal.stop_on_signal(stop.set):
         if at_once:
             evolve.make_due(app.brain)
         if once or at_once:

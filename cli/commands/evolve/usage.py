@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ...command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, option
 from ...context import App
-from ...imported_runs import record_for_patterns
 from ...options import message_option
 from ...output import emit
 from ...params import NonEmptyType, SlugType, TextType
 from ...render.human_format import align_columns, colorize, local_time, pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed
+from ...render.run_report import record_for_patterns
 from ...terminal import escape, terminal_width
 from ...user_files import named_in_errors, read_input
 

@@ -1,27 +1,35 @@
-"""Commands that find and remove content: secrets, redact, gc."""
+"""Commands that keep a brain well: secrets, redact, gc, doctor, completion."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from brain.errors import BrainError, InvalidInput
 
-from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag, option
+from ..command import (
+    BASIC_EXITS,
+    OVERWRITE_EXITS,
+    WRITE_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+)
 from ..context import App
 from ..options import revision_option
 from ..output import emit
 from ..params import CountType, PathType, TextType
-from ..progress_bar import ProgressBar
 from ..render.human_format import colorize, pluralize, short_id
 from ..revision_paths import split_terms
-from ..terminal import escape, is_terminal
+from ..terminal import ProgressBar, escape, is_terminal
 
 if TYPE_CHECKING:
-    from brain.results import RecordedSecret, Redacted, SecretScan
+    from brain.results import DoctorCheck, RecordedSecret, Redacted, SecretScan
 
 
 @brain_command(
@@ -150,3 +158,68 @@ def gc_command(app: App, grace: int | None) -> None:
             *([] if result.compacted else ["The space could not be freed yet; try again later"]),
         ],
     )
+
+
+@brain_command(
+    "doctor",
+    examples=("brain doctor", "brain doctor --repair"),
+    exits=WRITE_EXITS,
+)
+@flag(
+    "--repair", help="First discard pending files that cannot be written, and clear a wrong cache."
+)
+def doctor_command(app: App, repair: bool) -> None:
+    """Check for problems.
+
+    Of this brain and this machine. Changes nothing without --repair. Failed checks print a hint.
+    """
+    repaired = app.brain.repair() if repair else []
+    checks = app.brain.doctor()
+    failed = sum(not check.ok for check in checks)
+    document = {"ok": not failed, "checks": checks, "repaired": repaired}
+    emit(app, document, chain(_repair_lines(repaired), _check_lines(checks)))
+    if failed:
+        raise BrainError(
+            f"{pluralize(failed, 'check')} failed",
+            code="checks_failed",
+            hint="the lines above say what to do about each",
+        )
+
+
+def _repair_lines(repaired: list[DoctorCheck]) -> Iterator[str]:
+    for result in repaired:
+        yield f"{colorize('done', 'green')}  {escape(result.check)}: {escape(result.message)}"
+        yield f"      {escape(result.hint)}"
+
+
+def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
+    for check in checks:
+        mark = colorize("ok  ", "green") if check.ok else colorize("FAIL", "red")
+        yield f"{mark}  {escape(check.check)}: {escape(check.message)}"
+        if check.hint and not check.ok:
+            yield f"      {escape(check.hint)}"
+
+
+@brain_command(
+    "completion",
+    examples=(
+        'eval "$(brain completion bash)"  (in ~/.bashrc; the same for zsh)',
+        "brain completion fish > ~/.config/fish/completions/brain.fish",
+    ),
+    exits=BASIC_EXITS,
+)
+@argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+def completion_command(app: App, shell: str) -> None:
+    """Complete words in a shell.
+
+    Prints a script for it, which completes commands, options, and skills and branches of the brain.
+    """
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    from ..invocation import COMPLETE_VARIABLE, PROGRAM_NAME, root_group
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    # The base method, because the one for bash runs bash to check its version.
+    text = ShellComplete.source(kind(root_group, {}, PROGRAM_NAME, COMPLETE_VARIABLE))
+    emit(app, {"shell": shell, "script": text}, [text.rstrip("\n")])
