@@ -23,7 +23,6 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import CONFLICT, LOCKED, NO_BRAIN, VERIFICATION_FAILED
-from ..json_format import to_json
 from ..options import (
     chain_option,
     dry_run_option,
@@ -35,7 +34,7 @@ from ..options import (
     revision_argument,
     unsigned_options,
 )
-from ..output import emit, emit_file
+from ..output import emit, emit_file, to_json
 from ..params import NonEmptyType, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..render.human_format import align_columns, format_ether, format_size, pluralize, short_id

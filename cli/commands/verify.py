@@ -34,14 +34,13 @@ from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED
 from ..options import evidence_options
 from ..output import emit
 from ..params import NonEmptyType, TextType
-from ..progress_bar import ProgressBar
 from ..render.human_format import pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..settings.user_ledgers import LOCAL_LEDGER, MAX_NOTE_BYTES, open_local_log
-from ..terminal import escape
+from ..terminal import ProgressBar, escape
 from ..trust_changes import pin_and_report_roots
 from ..user_files import named_in_errors, open_content, read_input
 
