@@ -15,7 +15,7 @@ from brain.errors import BrainError, printable_text
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
 from ..options import index_options, message_option, no_record_option, revision_argument
-from ..output import emit, to_json
+from ..output import emit
 from ..params import SlugType
 from ..render.changes import notice_lines, upsert_line
 from ..render.human_format import align_columns, colorize, pluralize
