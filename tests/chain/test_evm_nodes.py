@@ -432,22 +432,10 @@ def cap_log_ranges(liar: LyingNode, widest: int) -> None:
     liar.alter("eth_getLogs", limited)
 
 
-def forget_old_states(liar: LyingNode, kept: int) -> None:
-    """Tell no state of blocks by number that have so many on top."""
-
-    def recent(state: Any, params: list[Any]) -> Any:
-        if not isinstance(params[1], str) or liar.honest_block_number() - int(params[1], 16) < kept:
-            return state
-        return None
-
-    liar.alter("eth_call", recent)
-
-
 @pytest.mark.parametrize("widest", [1, 10, 100])
-def test_history_and_status_take_few_queries_on_nodes_that_cap_ranges_of_the_log(
+def test_history_and_status_are_read_in_ranges_on_nodes_that_cap_them(
     widest, registry, liar, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
     node = registry.node
     key = funded_account(node, f"in ranges of {widest}")
     config = ledger_config(node, registry.address, rpc=liar.url)
@@ -455,67 +443,29 @@ def test_history_and_status_take_few_queries_on_nodes_that_cap_ranges_of_the_log
     cap_log_ranges(liar, widest)
     made.open(BRAIN, S[0])
     for old, new in itertools.pairwise(S):
-        node.mine(150 if new == S[1] else 30)
+        node.mine(20)
         made.commit(BRAIN, new, old)
-    node.mine(150)
     another_machine = open_patient_ledger(config, tmp_path / "two", key)
     for ledger in (made, another_machine):
         liar.asked.clear()
         assert [one.snapshot for one in ledger.history(BRAIN)] == S
         assert ledger.status(BRAIN, S[1]).seq == 2
-        assert liar.asked["eth_getLogs"] < 50
-        assert liar.asked["eth_call"] < 50
-
-
-def test_own_transactions_stand_in_for_a_log_that_cannot_be_searched(
-    registry, liar, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
-    node = registry.node
-    key = funded_account(node, "without old states")
-    config = ledger_config(node, registry.address, rpc=liar.url)
-    made = open_patient_ledger(config, tmp_path / "one", key)
-    cap_log_ranges(liar, 10)
-    forget_old_states(liar, 128)
-    made.open(BRAIN, S[0])
-    made.commit(BRAIN, S[1], S[0])
-    node.mine(300)
-    liar.asked.clear()
-    assert [one.snapshot for one in made.history(BRAIN)] == S[:2]
-    assert made.status(BRAIN, S[0]).seq == 1
-    assert liar.asked["eth_getLogs"] < 20
-    elsewhere = open_patient_ledger(config, tmp_path / "two", key)
-    with raises_code("bad_rpc", LedgerError, match="old states"):
-        elsewhere.history(BRAIN)
-
-
-def test_a_commitment_that_was_found_once_is_found_again_without_old_states(
-    registry, liar, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_SCAN_QUERIES", 8)
-    node = registry.node
-    key = funded_account(node, "found once")
-    config = ledger_config(node, registry.address, rpc=liar.url)
-    open_patient_ledger(config, tmp_path / "one", key).open(BRAIN, S[0])
-    node.mine(300)
-    cap_log_ranges(liar, 10)
-    elsewhere = open_patient_ledger(config, tmp_path / "two", key)
-    truth = elsewhere.history(BRAIN)
-    forget_old_states(liar, 128)
-    assert elsewhere.history(BRAIN) == truth
-    (found,) = (tmp_path / "two/transactions").rglob("*.json")
-    for damaged in ("{", '["0x12"]', json.dumps(["0x" + "12" * 32])):
-        found.write_text(damaged)
-        assert error_code(elsewhere.history, BRAIN) == "bad_rpc"
+        assert error_code(ledger.status, BRAIN, word_of("never committed")) == "not_committed"
+        assert liar.asked["eth_getLogs"] < 3 * 20 * len(S) / widest + 50
+    monkeypatch.setattr("brain.chain.evm.events.MAX_SCAN_QUERIES", 1)
+    if widest == 1:
+        with raises_code("bad_rpc", LedgerError, match="events of 1 blocks at a time"):
+            another_machine.history(BRAIN)
 
 
 def test_a_log_is_anchored_and_read_on_a_node_that_gives_few_blocks_of_events(
-    registry, liar, tmp_path, monkeypatch
+    registry, liar, tmp_path
 ):
-    monkeypatch.setattr("brain.chain.evm.events.event_finder.MAX_BLIND_QUERIES", 8)
     node = registry.node
     key = funded_account(node, "anchors in ranges")
-    config = ledger_config(node, registry.address, rpc=liar.url, finality=5)
+    config = ledger_config(
+        node, registry.address, rpc=liar.url, finality=5, since=node.block_number()
+    )
     made = open_patient_ledger(config, tmp_path, key)
     cap_log_ranges(liar, 1)
     log = word_of("a log")

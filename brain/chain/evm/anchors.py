@@ -83,7 +83,7 @@ class Anchors:
             IncludedAnchor(
                 event.checkpoint, event.block, event.transaction, finality.status(event.block)
             )
-            for event in self._context.registry.find_anchors(view, sender, log)
+            for event in self._context.events.find_anchored(view, sender, log)
         ]
 
     def prepare(self, anchor: Anchor) -> None:
@@ -117,7 +117,7 @@ class Anchors:
         final = self._prover.final_view(view)
 
         def find_view() -> QuorumView:
-            events = self._context.registry.find_anchors(view, anchor.sender, anchor.log)
+            events = self._context.events.find_anchored(view, anchor.sender, anchor.log)
             return self._last_view_held(events, anchor, final)
 
         return self._prover.capture(self._storage_claim(anchor), final, find_view)

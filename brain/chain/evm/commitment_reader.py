@@ -11,7 +11,7 @@ from ...errors import LedgerError
 from ..ledger_protocol import NO_PARENT, Commitment
 from . import rpc_decode
 from .abi import CommittedEvent
-from .events.event_finder import BrainView
+from .events import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
 from .node_quorum import RETRY_PAUSES_SECONDS, NodeQuorum
 from .registry_contract import DisownedRange, RegistryContract
@@ -23,11 +23,16 @@ class CommitmentReader:
     """Reads the commitments of brains. Raises what `NodeQuorum` raises."""
 
     def __init__(
-        self, config: EvmLedgerConfig, nodes: NodeQuorum, registry: RegistryContract
+        self,
+        config: EvmLedgerConfig,
+        nodes: NodeQuorum,
+        registry: RegistryContract,
+        events: EventFinder,
     ) -> None:
         self._config = config
         self._nodes = nodes
         self._registry = registry
+        self._events = events
 
     def history(self, at: BrainView) -> list[Commitment]:
         """Return all commitments of a brain, oldest first, which must end at its head."""
@@ -45,7 +50,7 @@ class CommitmentReader:
                 rpc_decode.refuse_answer("log that leads to the head", previous.hex())
 
         events = _retry_until_consistent(
-            lambda: sorted(self._registry.find_events(at), key=_event_order), check
+            lambda: sorted(self._events.find_committed(at), key=_event_order), check
         )
         return self._build_commitments(at, events)
 
@@ -56,7 +61,7 @@ class CommitmentReader:
             return None
 
         def read_events() -> list[CommittedEvent]:  # down to the last one of the snapshot
-            found = self._registry.find_events(at, snapshot=snapshot, down_to=head.seq)
+            found = self._events.find_committed(at, snapshot, down_to=head.seq)
             return sorted(found, key=_event_order)
 
         def check(events: Sequence[CommittedEvent]) -> None:

@@ -15,7 +15,7 @@ from ..evidence.evidence_model import KIND_BRAIN
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
 from .block_proofs import not_proven_error
-from .events.event_finder import BrainView
+from .events import BrainView
 from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .storage_prover import (
@@ -95,7 +95,7 @@ class EvidenceCapture:
         if at.head is not None and commitment.seq == at.head.seq:
             return final
         next_seq = commitment.seq + 1
-        events = self._context.registry.find_events(
+        events = self._context.events.find_committed(
             at, parent=commitment.snapshot, down_to=next_seq
         )
         block = next((event.block for event in events if event.seq == next_seq), 0)

@@ -23,7 +23,7 @@ from ..ledger_protocol import (
 from . import abi, rpc_decode
 from .anchors import Anchors
 from .deployment import Deployment
-from .events.event_finder import BrainView
+from .events import BrainView
 from .evidence_capture import EvidenceCapture
 from .evm_config import EvmLedgerConfig
 from .fees import Quote

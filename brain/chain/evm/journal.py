@@ -156,17 +156,6 @@ class TxJournal:
                 return found
         return record
 
-    def records_of(self, brain: bytes) -> list[TxRecord]:
-        """Return the transactions about a brain, or with b"" those about none."""
-        folder, infix = self._folder / "done", f"-{_short_id(brain)}-"
-        done = [
-            self._read_record(folder / name)
-            for name in durable_files.list_files(folder, RECORD_SUFFIX)
-            if infix in name
-        ]
-        records = [*filter(None, done), *self.unsettled_records()]
-        return [record for record in records if record.intent.brain == brain]
-
     def _open_path(self, nonce: int) -> Path:
         return self._folder / "open" / f"{nonce:012}{RECORD_SUFFIX}"
 
@@ -203,16 +192,6 @@ class TxJournals:
             record = self.journal(address).find_record(brain, snapshot)
             if record is not None:
                 yield address, record
-
-    def transactions(self, brain: bytes, calldata: bytes = b"") -> list[str]:
-        """Return the hashes of the transactions about a brain, or b"", that begin so."""
-        return [
-            attempt.hash
-            for address in durable_files.list_files(self._folder, "")
-            for record in self.journal(address).records_of(brain)
-            for attempt in record.attempts
-            if attempt.data.startswith(calldata)
-        ]
 
 
 def _short_id(id: bytes) -> str:

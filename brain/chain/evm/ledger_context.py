@@ -10,7 +10,7 @@ from ..evidence import storage_layout
 from ..ledger_protocol import LedgerHead
 from .block_proofs import BlockProofs
 from .commitment_reader import CommitmentReader
-from .events.event_finder import BrainView, EventFinder
+from .events import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import TxIntent, TxJournals, TxRecord
@@ -41,11 +41,10 @@ class LedgerContext:
         self.folder = folder
         self.nodes = NodeQuorum(config, timeout, warn)
         self.journals = TxJournals(folder / "chains" / self._chain_key)
-        found_folder = folder / "transactions" / self.contract_key
-        events = EventFinder(config, self.nodes, found_folder, self.journals)
-        self.registry = RegistryContract(config, self.nodes, events)
+        self.events = EventFinder(config, self.nodes)
+        self.registry = RegistryContract(config, self.nodes)
         self.tx_tracker = TxTracker(self.nodes, self.registry, self.journals)
-        self.commitments = CommitmentReader(config, self.nodes, self.registry)
+        self.commitments = CommitmentReader(config, self.nodes, self.registry, self.events)
         self.block_proofs = BlockProofs(config, self.nodes)
         self.rollback_guard = RollbackGuard(
             folder / "seen" / self.contract_key, self.nodes, self.block_proofs

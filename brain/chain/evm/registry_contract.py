@@ -10,8 +10,7 @@ from ...errors import InvalidInput
 from .. import contracts
 from ..ledger_protocol import LedgerHead, Offer
 from . import abi, rpc_decode
-from .abi import AnchoredEvent, CommittedEvent
-from .events.event_finder import BrainView, EventFinder, EventQuery
+from .events import BrainView
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
 from .rpc import MAX_BATCH_CALLS, RefusedCall, RpcCall
@@ -49,10 +48,9 @@ class DisownedRange(NamedTuple):
 class RegistryContract:
     """A deployed BrainRegistry. Raises what `NodeQuorum` raises."""
 
-    def __init__(self, config: EvmLedgerConfig, nodes: NodeQuorum, events: EventFinder) -> None:
+    def __init__(self, config: EvmLedgerConfig, nodes: NodeQuorum) -> None:
         self._config = config
         self._nodes = nodes
-        self._events = events
 
     def check_code(self, view: QuorumView) -> None:
         """Check that the address has the code of BrainRegistry.
@@ -103,20 +101,6 @@ class RegistryContract:
         }
         return self._nodes.ask_quorum(view, abi.decode_offer, "eth_call", question, view.tag)
 
-    def find_events(
-        self,
-        at: BrainView,
-        *,
-        snapshot: bytes = b"",
-        parent: bytes = b"",
-        down_to: int = 1,
-    ) -> list[CommittedEvent]:
-        """Return the commitments of a brain, all or those of a snapshot or after a parent.
-
-        Events are read backwards, until one of them is commitment `down_to` or an earlier one.
-        """
-        return self._events.find_committed(at, EventQuery(snapshot, parent, down_to))
-
     def find_disowned(self, at: BrainView) -> list[DisownedRange]:
         """Return what the owner of a brain disowned, oldest first.
 
@@ -131,10 +115,6 @@ class RegistryContract:
             found = [*self._read_disowned(at, numbers), *found]
             seq = numbers.start - 1
         return found
-
-    def find_anchors(self, view: QuorumView, sender: str, log: bytes) -> list[AnchoredEvent]:
-        """Return anchors of an account and a log up to a block; see `EventFinder`."""
-        return self._events.find_anchored(view, sender, log)
 
     def read_blocks(self, view: QuorumView, numbers: Sequence[int]) -> list[BlockInfo]:
         """Return blocks that are on the chain of the view."""

@@ -1,1 +1,0 @@
-"""The events of the contract, found in the log of the chain and in receipts."""
