@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -172,6 +173,37 @@ def test_a_signal_ends_the_server_as_it_ends_any_command(folder, piped, number):
     assert b"Traceback" not in err and b"internal" not in err
     with Brain.open(folder) as brain:
         assert brain.receipts.show().outcome == "unknown"  # the session is over
+
+
+def test_a_client_that_never_reads_is_not_read_on_and_costs_bounded_memory(folder, piped):
+    piped.initialize()
+    before = memory_of(piped.process.pid)
+    assert piped.process.stdin is not None
+    handle = piped.process.stdin.fileno()
+    os.set_blocking(handle, False)
+    line, sent = encode_request("tools/list", id="x" * 1000) + b"\n", 0
+    while sent < 4000 * len(line) and select.select([], [handle], [], 2)[1]:
+        sent += os.write(handle, line)
+    assert sent < 1000 * len(line)
+    assert memory_of(piped.process.pid) - before < 80 << 20
+    with Brain.open(folder) as brain:  # it holds no lock
+        brain.skills.upsert("Meanwhile", "X.\n")
+    piped.process.terminate()
+    assert piped.process.wait(TIMEOUT_SECONDS) == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("version", ["1999-01-01", "9999-12-31", "2026-07-28", "", 5, None])
+def test_whatever_revision_a_client_claims_it_is_served_or_told(piped, version):
+    said = piped.call("initialize", **{**INITIALIZE_PARAMS, "protocolVersion": version})
+    if isinstance(version, str):
+        assert said["result"]["protocolVersion"] == "2025-11-25"
+    else:
+        assert said["error"]["code"] == -32602
+    for claimed in ("2026-07-28", "1999-01-01", 7):
+        meta = {"io.modelcontextprotocol/protocolVersion": claimed}
+        assert piped.call("tools/list", _meta=meta)["error"]["code"] == -32600
+    piped.initialize()
+    assert piped.call("tools/list")["result"]["tools"]
 
 
 def write_all(pipe: IO[bytes], data: bytes) -> None:
