@@ -199,7 +199,7 @@ def test_a_proposing_client_is_served_its_own_text_and_a_changed_file_has_anothe
 
 
 def test_many_skills_come_in_pages_and_a_wrong_cursor_is_refused(desk, folder):
-    count = resources.SKILLS_PAGE_SIZE + 3
+    count = resources.PAGE_SIZE + 3
     write(folder, {f"skills/s{n:03}/SKILL.md": skill(f"s{n:03}") for n in range(count)})
 
     async def session() -> None:

@@ -13,16 +13,13 @@ import anyio
 from mcp import MCPError
 from mcp import types as wire
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.models import InitializationOptions
-from mcp.server.session import ServerSession
+from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from pydantic import ValidationError
 
 from ..._version import __version__
-from ...errors import BrainError, NotFound, ToolFailure
-from ..tools import TOOLS, ToolResult
-from ..tools import definitions as tool_formats
+from ...errors import BrainError, InvalidInput, NotFound, ToolFailure
+from ..tools import TOOLS, Toolbox, ToolResult, definitions
 from ..tools.definitions import MANAGE_SKILLS, PROGRAM_TOOLS
 from . import resources
 from .brain_pool import BrainPool
@@ -32,45 +29,6 @@ T = TypeVar("T")
 
 _SEND_SECONDS = 2.0
 """Seconds that a client may take to read a notification of progress, which else is dropped."""
-
-
-async def run_with_cancel(call: Callable[[threading.Event], T]) -> T:
-    """Run `call(cancel)` in a thread; cancelling this task sets `cancel` and waits for its end."""
-    cancel = threading.Event()
-
-    async def set_when_cancelled() -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            cancel.set()
-
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(set_when_cancelled)
-            with anyio.CancelScope(shield=True):
-                limiter = anyio.CapacityLimiter(1)  # apart from the threads of other work
-                result = await anyio.to_thread.run_sync(call, cancel, limiter=limiter)
-            group.cancel_scope.cancel()
-    except ExceptionGroup as failures:  # the group wraps what `call` raises
-        raise failures.exceptions[0] from None
-    return result
-
-
-def progress_reporter(session: ServerSession) -> Callable[[float, str], None]:
-    """Return a function for other threads that notifies the client of a request of its progress.
-
-    It takes the share that is done, from 0 to 1, and a message. Nothing is sent to a client
-    that did not ask.
-    """
-
-    async def send(share: float, message: str) -> None:
-        with anyio.move_on_after(_SEND_SECONDS):
-            await session.report_progress(share, 1.0, message or None)
-
-    def report(share: float, message: str) -> None:
-        anyio.from_thread.run(send, share, message)
-
-    return report
 
 
 RequestContext = ServerRequestContext[Any, Any]
@@ -84,6 +42,7 @@ QUICK_TOOLS = frozenset(tool.name for tool in TOOLS) | {MANAGE_SKILLS.name}
 MAX_LISTENERS = 64
 """Clients that may listen for changes; the same number again in the older revisions."""
 _SCHEMAS = {tool.name: tool.parameters for tool in (*TOOLS, *PROGRAM_TOOLS)}
+_CHANGING_LISTS = ("tools", "resources")
 _HANDSHAKE_METHODS = ("initialize", "server/discover")
 """Methods whose result holds instructions, made for the client at that moment."""
 
@@ -106,7 +65,7 @@ class BrainServer:
         self._notifier = ChangeNotifier(
             bus, lambda: self._run_serialized(pool.poll_changes), MAX_LISTENERS
         )
-        self.server = _NotifyingServer(
+        self.server = Server[Any](
             SERVER_NAME,
             version=__version__,
             title="Skills and memory under version control",
@@ -153,18 +112,17 @@ class BrainServer:
             result = await call_next(ctx)
             if ctx.method in _HANDSHAKE_METHODS and isinstance(result, dict):
                 text = await self._run_serialized(self._pool.instructions, *_caller(ctx))
-                extensions: dict[str, Any] = {
-                    resources.EXTENSION: {}
-                }  # which older revisions leave out
-                capabilities = {**result["capabilities"], "extensions": extensions}
+                known = result["capabilities"]
+                lists = {name: {**known[name], "listChanged": True} for name in _CHANGING_LISTS}
+                capabilities = {**known, **lists, "extensions": {resources.EXTENSION: {}}}
                 result = {**result, "capabilities": capabilities, "instructions": text}
             return result
         except (MCPError, ValidationError):
             raise
-        except ToolFailure as failure:  # such as a cursor of no list
-            raise MCPError(wire.INVALID_PARAMS, failure.message) from failure
         except BrainError as error:
-            raise MCPError(wire.INTERNAL_ERROR, resources.error_text(error, self._pool)) from error
+            is_asked = isinstance(error, NotFound | InvalidInput | ToolFailure)
+            code = wire.INVALID_PARAMS if is_asked else wire.INTERNAL_ERROR
+            raise MCPError(code, resources.error_text(error, self._pool)) from error
         except Exception as error:
             logger.exception("%s failed", ctx.method)
             raise MCPError(wire.INTERNAL_ERROR, "internal error; see the server's log") from error
@@ -176,10 +134,7 @@ class BrainServer:
         self, ctx: RequestContext, _params: wire.PaginatedRequestParams | None
     ) -> wire.ListToolsResult:
         tools = await self._run_serialized(self._pool.list_tools, *_caller(ctx))
-        definitions = tool_formats.mcp(tools)
-        return wire.ListToolsResult(
-            tools=[wire.Tool.model_validate(definition) for definition in definitions]
-        )
+        return wire.ListToolsResult(tools=[*map(wire.Tool.model_validate, definitions.mcp(tools))])
 
     async def _call_tool(
         self, ctx: RequestContext, params: wire.CallToolRequestParams
@@ -204,15 +159,40 @@ class BrainServer:
     async def _call_program(
         self, ctx: RequestContext, name: str, arguments: dict[str, Any]
     ) -> ToolResult:
-        """Call a tool that runs programs; cancelling the request ends them."""
+        """Call a tool that runs programs, in a thread; cancelling the request ends them."""
+        cancel = threading.Event()
+
+        async def set_when_cancelled() -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                cancel.set()
+
+        async def send_progress(share: float, message: str) -> None:
+            with anyio.move_on_after(_SEND_SECONDS):
+                await ctx.session.report_progress(share, 1.0, message or None)
+
+        def report(share: float, message: str) -> None:
+            anyio.from_thread.run(send_progress, share, message)
+
+        def call(tools: Toolbox) -> ToolResult:
+            return tools.call(name, arguments, cancel=cancel, on_progress=report)
+
         async with self._program_limiter:
             tools, close = await self._run_serialized(self._pool.open_toolbox, *_caller(ctx))
-            call = partial(tools.call, name, arguments, on_progress=progress_reporter(ctx.session))
             try:
-                return await run_with_cancel(lambda cancel: call(cancel=cancel))
+                async with anyio.create_task_group() as group:
+                    group.start_soon(set_when_cancelled)
+                    with anyio.CancelScope(shield=True):
+                        limiter = anyio.CapacityLimiter(1)  # apart from the threads of other work
+                        result = await anyio.to_thread.run_sync(call, tools, limiter=limiter)
+                    group.cancel_scope.cancel()
+            except ExceptionGroup as failures:  # the group wraps what the tool raises
+                raise failures.exceptions[0] from None
             finally:
                 with anyio.CancelScope(shield=True):
                     await self._run_serialized(close)
+        return result
 
     async def _list_resources(
         self, ctx: RequestContext, params: wire.PaginatedRequestParams | None
@@ -228,10 +208,7 @@ class BrainServer:
 
     async def _get_skill(self, ctx: RequestContext, params: _GetSkillParams) -> dict[str, Any]:
         read = partial(resources.get_entry, self._pool, uri=params.uri)
-        try:
-            return {**await self._run_serialized(read, *_caller(ctx)), **_SKILLS_RESULT}
-        except NotFound as error:
-            raise resources.not_found_error(params.uri, error.message) from error
+        return {**await self._run_serialized(read, *_caller(ctx)), **_SKILLS_RESULT}
 
     async def _list_templates(
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
@@ -241,14 +218,13 @@ class BrainServer:
     async def _read_resource(
         self, ctx: RequestContext, params: wire.ReadResourceRequestParams
     ) -> wire.ReadResourceResult:
-        read = resources.resource_reader(self._pool, str(params.uri))
+        uri = str(params.uri)
+        read = resources.resource_reader(self._pool, uri)
         try:
-            content = await self._run_serialized(read, *_caller(ctx))
+            return resources.read_result(uri, await self._run_serialized(read, *_caller(ctx)))
         except BrainError as error:
-            raise resources.not_found_error(
-                str(params.uri), resources.error_text(error, self._pool)
-            ) from error
-        return resources.read_result(str(params.uri), content)
+            reason = resources.error_text(error, self._pool)
+            raise resources.not_found_error(uri, reason) from error
 
     async def _list_prompts(
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
@@ -276,10 +252,7 @@ class BrainServer:
         if not (page.isascii() and page.isdigit() and len(page) <= 6):
             raise MCPError(wire.INVALID_PARAMS, "page is a whole number from 1")
         read = partial(self._pool.read_prompt, page=int(page))
-        try:
-            text = await self._run_serialized(read, *_caller(ctx))
-        except NotFound as error:
-            raise MCPError(wire.INVALID_PARAMS, error.message) from error
+        text = await self._run_serialized(read, *_caller(ctx))
         message = wire.PromptMessage(role="user", content=wire.TextContent(type="text", text=text))
         return wire.GetPromptResult(description=_PROMPT_DESCRIPTION, messages=[message])
 
@@ -296,22 +269,6 @@ class _GetSkillParams(wire.RequestParams):
 
 
 _SKILLS_RESULT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-
-
-class _NotifyingServer(Server[Any]):
-    """The SDK's server, which by itself never announces that its tools and resources may change."""
-
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        """Return the options for the handshake of the older revisions."""
-        options = notification_options or NotificationOptions(
-            resources_changed=True, tools_changed=True
-        )
-        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def _caller(ctx: RequestContext) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -15,8 +15,6 @@ from mcp import types as wire
 
 from ...errors import BrainError, InvalidInput, NotFound
 from ...limits import MAX_SLUG_CHARS
-from ...results import Skill
-from ...skills import strict_yaml
 from ...skills.document_parts import split_document
 from ...skills.skill_layout import SKILL_FILES, digest_address
 from ...skills.slug import find_name_fault
@@ -46,40 +44,54 @@ def skill_uri(address: str) -> str:
     return SKILLS_PREFIX + quote(address, safe="")
 
 
-def list_page(skills: list[Skill], cursor: str) -> wire.ListResourcesResult:
-    """Return a page: the index and the first skills, or the skills behind a cursor."""
+def take_page(skills: Sequence[Skill], cursor: str) -> tuple[Sequence[Skill], str | None]:
+    """Return the first skills, or those behind a cursor, and the cursor of the next ones.
+
+    Raises `ToolFailure` (`bad_cursor`).
+    """
     start = find_position(skills, cursor) if cursor else 0
     page = skills[start : start + PAGE_SIZE]
-    index = [] if cursor else [_index_resource()]
     has_more = start + PAGE_SIZE < len(skills)
+    return page, digest_address(page[-1].slug, page[-1].path) if has_more else None
+
+
+def list_page(skills: Sequence[Skill], cursor: str) -> wire.ListResourcesResult:
+    """Return a page: the index and the first skills, or the skills behind a cursor."""
+    page, following = take_page(skills, cursor)
+    index = wire.Resource(
+        name="index", uri=INDEX_URI, description="All skills, a line each", mime_type=_TEXT
+    )
+    listed = [
+        wire.Resource(
+            name=skill.address,
+            uri=skill_uri(skill.address),
+            description=truncate(fold_to_line(skill.description), MAX_LISTED_CHARS) or None,
+            mime_type=_MARKDOWN,
+        )
+        for skill in page
+    ]
     return wire.ListResourcesResult(
-        resources=[*index, *map(_skill_resource, page)],
-        next_cursor=digest_address(page[-1].slug, page[-1].path) if has_more else None,
+        resources=listed if cursor else [index, *listed], next_cursor=following
     )
 
 
 def list_templates() -> wire.ListResourceTemplatesResult:
     """Return the URI templates."""
+    after = "The skills behind the one with the address `after`, a line each"
+    rows = (
+        ("index-page", f"{INDEX_URI}{{?after}}", after, _TEXT),
+        ("skill", f"{SKILLS_PREFIX}{{address}}", "The text of a skill", _MARKDOWN),
+        (
+            "skill-version",
+            f"{SKILLS_PREFIX}{{address}}/versions/{{n}}",
+            "The text of a skill at one of its versions",
+            _MARKDOWN,
+        ),
+    )
     return wire.ListResourceTemplatesResult(
         resource_templates=[
-            wire.ResourceTemplate(
-                name="index-page",
-                uri_template=f"{INDEX_URI}{{?after}}",
-                description="The skills behind the one with the address `after`, a line each",
-                mime_type=_TEXT,
-            ),
-            wire.ResourceTemplate(
-                name="skill",
-                uri_template=f"{SKILLS_PREFIX}{{address}}",
-                description="The text of a skill",
-                mime_type=_MARKDOWN,
-            ),
-            wire.ResourceTemplate(
-                name="skill-version",
-                uri_template=f"{SKILLS_PREFIX}{{address}}/versions/{{n}}",
-                description="The text of a skill at one of its versions",
-                mime_type=_MARKDOWN,
-            ),
+            wire.ResourceTemplate(name=name, uri_template=uri, description=about, mime_type=kind)
+            for name, uri, about, kind in rows
         ]
     )
 
@@ -136,28 +148,8 @@ def changed_uris(addresses: Iterable[str]) -> list[str]:
     return [INDEX_URI, *map(skill_uri, sorted(addresses))]
 
 
-def _index_resource() -> wire.Resource:
-    return wire.Resource(
-        name="index",
-        uri=INDEX_URI,
-        description="All skills, a line each, in pages",
-        mime_type=_TEXT,
-    )
-
-
-def _skill_resource(skill: Skill) -> wire.Resource:
-    return wire.Resource(
-        name=skill.address,
-        uri=skill_uri(skill.address),
-        description=truncate(fold_to_line(skill.description), MAX_LISTED_CHARS) or None,
-        mime_type=_MARKDOWN,
-    )
-
-
 EXTENSION = "io.modelcontextprotocol/skills"
 SCHEME = "skill://"
-SKILLS_PAGE_SIZE = 50
-"""Skills of which a page of `skills/list` has the entries."""
 MAX_FILES, MAX_SKILL_BYTES = 512, 16 << 20
 """What every host accepts of one skill; a larger one is not served."""
 _SKILL_FILE = "SKILL.md"
@@ -167,15 +159,12 @@ def list_entries(
     pool: BrainPool, client: str, session: str = "", *, cursor: str = ""
 ) -> dict[str, Any]:
     """Return a page of entries, by slug. Raises `ToolFailure` (`bad_cursor`)."""
-    skills = pool.list_skills(client, session)
-    roots, brain = _find_roots(skills), pool.brain(client, session)
-    start = find_position(skills, cursor) if cursor else 0
-    page = skills[start : start + SKILLS_PAGE_SIZE]
+    skills, brain = pool.list_skills(client, session), pool.brain(client, session)
+    roots = _find_roots(skills)
+    page, following = take_page(skills, cursor)
     entries = (_entry(brain, one) for one in page if roots.get(_root(one)) is one)
-    result: dict[str, Any] = {"skills": [entry for entry in entries if entry is not None]}
-    if start + SKILLS_PAGE_SIZE < len(skills):
-        result["nextCursor"] = digest_address(page[-1].slug, page[-1].path)
-    return result
+    more = {"nextCursor": following} if following else {}
+    return {"skills": [entry for entry in entries if entry is not None], **more}
 
 
 def get_entry(pool: BrainPool, client: str, session: str = "", *, uri: str) -> dict[str, Any]:
@@ -233,7 +222,9 @@ def _entry(brain: Brain, skill: Skill) -> dict[str, Any] | None:
         if front_matter is None or len(main.files) >= MAX_FILES:
             return None
         root, room, resources = f"{SCHEME}{quote(_root(skill))}", MAX_SKILL_BYTES, []
-        for path, content in _walk_files(brain, skill, main.content, main.files):
+        for path in (_SKILL_FILE, *main.files):
+            file = main if path == _SKILL_FILE else brain.skills.read_file(skill.address, path)
+            content = _visible(file.content)
             room -= len(content)
             if room < 0:
                 return None
@@ -244,14 +235,6 @@ def _entry(brain: Brain, skill: Skill) -> dict[str, Any] | None:
         return None
     uri = f"{root}/{_SKILL_FILE}"
     return {"uri": uri, "frontmatter": front_matter, "resources": resources}
-
-
-def _walk_files(
-    brain: Brain, skill: Skill, main: bytes, files: Sequence[str]
-) -> Iterator[tuple[str, bytes]]:
-    yield _SKILL_FILE, _visible(main)
-    for path in files:
-        yield path, _visible(brain.skills.read_file(skill.address, path).content)
 
 
 def _visible(content: bytes) -> bytes:
@@ -265,6 +248,8 @@ def _visible(content: bytes) -> bytes:
 
 def _read_front_matter(content: bytes, name: str) -> dict[str, Any] | None:
     """Return the front matter as JSON, None if the skill called `name` cannot be served with it."""
+    from ...skills import strict_yaml  # which no session needs to begin
+
     try:
         document = split_document(content)
         fields = strict_yaml.load_front_matter_as_json(document.front_matter)
