@@ -55,9 +55,9 @@ ROOT_COMMANDS: CommandTable = {
         "fork": ("branch", "Start a brain from this one."),
     },
     "Trust": {
-        "verify": ("verify", "Verify the brain or a file."),
-        "prove": ("prove", "Write a proof for others."),
-        "sign": ("sign", "Sign snapshots."),
+        "verify": ("trust", "Verify the brain or a file."),
+        "prove": ("trust", "Write a proof for others."),
+        "sign": ("trust", "Sign snapshots."),
         "key": ("", "Manage own and trusted keys."),
         "chain": ("", "Commit to a ledger."),
     },

@@ -1,11 +1,11 @@
-"""The command `brain verify`: the lineage, or a file."""
+"""Commands that others rely on: verify, prove, sign."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -22,6 +22,7 @@ from brain.results.text_format import coverage_lines
 
 from ..chosen_ledger import open_ledgers
 from ..command import (
+    OVERWRITE_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -31,12 +32,24 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED
-from ..options import evidence_options
-from ..output import emit
+from ..options import (
+    evidence_options,
+    no_record_option,
+    output_option,
+    revision_argument,
+    revision_option,
+    signing_options,
+)
+from ..output import emit, emit_file
 from ..params import NonEmptyType, TextType
-from ..render.human_format import pluralize, short_id
+from ..render.human_format import format_size, pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
-from ..render.verdicts import finding_line
+from ..render.verdicts import (
+    claim_text,
+    finding_line,
+    proof_caveat_lines,
+    proof_id_lines,
+)
 from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..settings.user_ledgers import LOCAL_LEDGER, MAX_NOTE_BYTES, open_local_log
@@ -45,7 +58,7 @@ from ..trust_changes import pin_and_report_roots
 from ..user_files import named_in_errors, open_content, read_input
 
 if TYPE_CHECKING:
-    from brain.results import Finding, ReceiptVerified, Verified
+    from brain.results import Finding, Proof, ReceiptVerified, Signature, Verified
 
 
 _SIGNATURE_CODES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
@@ -172,8 +185,6 @@ def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
         case "verdict":
             _verify_verdict(app, file, data, **chosen)
         case _:
-            from .prove import check_proof_file
-
             check_proof_file(app, file, data, **chosen)
 
 
@@ -357,3 +368,131 @@ def _verification_lines(found: Verified) -> Iterator[str]:
     if found.ok:
         yield f"Trust level {found.trust_level}"
     yield from map(escape, coverage_lines(found))
+
+
+@brain_command(
+    "prove",
+    examples=(
+        "brain prove skills/oracle-manipulation/SKILL.md -o proof.json",
+        "brain prove skills/ --rev @~3 -o proof.json",
+        "brain prove --ancestor 1f0c2a -o proof.json",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
+@option("--ancestor", metavar="REV", help="Prove that the snapshot descends from this one.")
+@revision_option("The snapshot the proof is about.")
+@no_record_option
+@output_option("the proof")
+def prove_command(
+    app: App,
+    path: str | None,
+    ancestor: str | None,
+    rev: str | None,
+    output: str | None,
+) -> None:
+    """Write a proof for others.
+
+    The proof is one file that `brain verify FILE` verifies without the brain. A PATH that
+    ends with / is a top-level folder, proven as a whole (./ means the files at the top).
+    The proof of a path names no other file; docs/SECURITY.md says what it reveals. Edits of
+    the folder are recorded first.
+    """
+    if (path is None) == (ancestor is None):
+        raise click.UsageError("Give either PATH or --ancestor.")
+    app.record_edits(rev=rev)
+    from brain import check_proof
+
+    proofs, at = app.brain.proofs, rev or "@"
+    if path is None:
+        data = proofs.prove_descent(ancestor or "", at)
+    elif path.endswith("/"):
+        data = proofs.prove_section(path.removesuffix("/"), at)
+    else:
+        data = proofs.prove_file(path, at)
+
+    found = check_proof(data, in_store=app.brain.history.has)
+    note = (
+        f"Proof in {escape(output or '')}, {format_size(len(data))}: {claim_text(found)}\n"
+        f"Snapshot {found.snapshot}\n"
+        "To verify it, one must know that id: from you, a signature or a ledger."
+    )
+    emit_file(app, found, "proof", data, output, note)
+
+
+def check_proof_file(
+    app: App,
+    file: str,
+    data: bytes,
+    *,
+    content: str | None,
+    snapshot: str | None,
+    brain: str | None,
+) -> None:
+    """Verify the proof `data` of a file, with what the user knows, and report it."""
+    from brain import check_proof
+
+    ids = {"snapshot": snapshot or "", "brain": brain or ""}
+    with open_content(content) as source, named_in_errors(file):
+        found = check_proof(data, content=source, in_store=app.has_snapshot, **ids)
+    emit(app, found, _checked_proof_lines(found, content is not None))
+    if not found.ok:
+        raise NotVouched(
+            "nothing that you know vouches for it",
+            hint="name the snapshot that you know, from a signature, a ledger or a person you"
+            " trust, with --snapshot, or a brain of yours that has it, as in"
+            " `brain -C DIR verify FILE`",
+        )
+
+
+def _checked_proof_lines(found: Proof, compared: bool) -> Iterator[str]:
+    if not found.ok:
+        yield NotVouched.SENTENCE
+    yield f"{'Proven' if found.ok else 'It says'}: {claim_text(found)}"
+    if compared:
+        yield "The content is the one proven."
+    yield from proof_id_lines(found)
+    yield from proof_caveat_lines(found)
+
+
+class SignedDocument(NamedTuple):
+    """The new signatures, oldest snapshot first."""
+
+    signatures: list[Signature]
+
+
+@brain_command(
+    "sign",
+    examples=("brain sign", "brain sign @~1 --key work", "brain sign --all --key work"),
+    exits=OVERWRITE_EXITS,
+)
+@revision_argument
+@flag("--all", "every", help="Sign REV and its ancestors that lack signatures.")
+@signing_options
+@no_record_option
+def sign_command(
+    app: App, rev: str | None, every: bool, own: str | None, passphrase_file: str | None
+) -> None:
+    """Sign snapshots.
+
+    With one of your keys. REV is by default the head. --all signs every snapshot of the lineage
+    that has fewer signatures than the trust file requires, if your key may sign it; review
+    'brain log' first. With BRAIN_SIGN_KEY or 'brain config sign', every new snapshot is signed
+    when it is recorded.
+    """
+    seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
+    app.sign_with = lambda: seed
+    app.record_edits(rev=rev)
+    if every:
+        result = SignedDocument(app.brain.signatures.sign_missing(rev or "@", key=seed))
+        emit(app, result, _signature_lines(result.signatures))
+    else:
+        made = app.brain.signatures.sign(rev or "@", key=seed)
+        emit(app, made, _signature_lines([made]))
+
+
+def _signature_lines(made: list[Signature]) -> Iterator[str]:
+    for one in made:
+        yield f"{short_id(one.snapshot)} signed by {one.key}"
+    if not made:
+        yield "No snapshot lacks a signature of this key"
