@@ -42,29 +42,32 @@ if TYPE_CHECKING:
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
-def make_help_option() -> click.Option:
-    """Return the option `--help`: that of click looks for a translation at each start."""
+class _WithHelp(click.Command):
+    """A command whose `--help` does not look for a translation at each start, as that of click."""
 
-    def show_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-        if value and not ctx.resilient_parsing:
-            click.echo(ctx.get_help(), color=ctx.color)
-            ctx.exit()
+    help_option: click.Option | None = None
 
-    return click.Option(
-        HELP_SETTINGS["help_option_names"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        help="Show this message and exit.",
-        callback=show_help,
-    )
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return the option `--help`."""
+
+        def show_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+            if value and not ctx.resilient_parsing:
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+
+        if self.help_option is None:
+            self.help_option = click.Option(
+                HELP_SETTINGS["help_option_names"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                help="Show this message and exit.",
+                callback=show_help,
+            )
+        return self.help_option
 
 
-_GLOBAL_OPTIONS = {"-C": 2, "--author": 2, "--json": 1, "--no-color": 1, "--no-pager": 1}
-"""Options of `brain` itself, with the number of words that each takes."""
-
-
-class LazyGroup(click.Group):
+class LazyGroup(_WithHelp, click.Group):
     """A group over a table of the registry; `default` is the command for a call without one.
 
     `path` are the names that lead to it, "" for the root.
@@ -78,16 +81,9 @@ class LazyGroup(click.Group):
         self.path = path
         self.entries = {name: entry for part in table.values() for name, entry in part.items()}
         self.default = default
-        self.help_option = make_help_option()
-
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        """Return the option `--help`."""
-        return self.help_option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse `args`; without a command and a default, print the commands as an error."""
-        if self.path:
-            args = self._move_global_options(args)
         if self.default and not ctx.resilient_parsing:
             asks_help = bool(args) and args[0] in HELP_SETTINGS["help_option_names"]
             if (not args or args[0].startswith("-")) and not asks_help:
@@ -98,16 +94,6 @@ class LazyGroup(click.Group):
                 write_stderr(ctx.get_help() + "\n")
             raise click.UsageError("Missing command.", ctx=ctx)
         return super().parse_args(ctx, args)
-
-    def _move_global_options(self, args: list[str]) -> list[str]:
-        """Return `args` with the options of `brain` itself behind the command, if they lead."""
-        at = 0
-        while at < len(args) and args[at] in _GLOBAL_OPTIONS:
-            at += _GLOBAL_OPTIONS[args[at]]
-        is_command = at < len(args) and (
-            args[at] in self.entries or args[at] in ALIASES.get(self.path, ())
-        )
-        return [args[at], *args[:at], *args[at + 1 :]] if at and is_command else args
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the table."""
@@ -258,7 +244,7 @@ RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED)
 """Of a command that runs one."""
 
 
-class BrainCommand(click.Command):
+class BrainCommand(_WithHelp):
     """A command whose help ends with examples and exit statuses."""
 
     def __init__(
@@ -267,11 +253,6 @@ class BrainCommand(click.Command):
         super().__init__(name, context_settings=HELP_SETTINGS, **attributes)
         self.examples = examples
         self.exits = exits
-        self.help_option = make_help_option()
-
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        """Return the option `--help`."""
-        return self.help_option
 
     def make_parser(self, ctx: click.Context) -> click.parser._OptionParser:
         """Return a parser that finds `-d` at once, without a search for what was meant."""
@@ -298,6 +279,7 @@ class BrainCommand(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
         with formatter.section("Exit status"):
             formatter.write_dl([(str(number), EXIT_MEANINGS[number]) for number in self.exits])
+        formatter.write("\nOptions of every command, such as --json and -C DIR: 'brain --help'.\n")
 
 
 def brain_command(
@@ -305,7 +287,6 @@ def brain_command(
     *,
     examples: tuple[str, ...],
     exits: tuple[int, ...] = READ_EXITS,
-    json_help: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., None]], Callable[[], BrainCommand]]:
     """Turn a function whose first argument is the `App` into a builder of its command.
 
@@ -320,7 +301,7 @@ def brain_command(
                 examples=examples,
                 exits=exits,
                 callback=click.pass_obj(function),
-                params=[*parameters, _json_option(json_help), *_global_options()],
+                params=parameters,
                 help=function.__doc__,
             )
 
@@ -371,48 +352,7 @@ def _parameters(function: Callable[..., Any]) -> list[Callable[[], click.Paramet
     return found
 
 
-def _json_option(text: str) -> click.Option:
-    return click.Option(["--json"], is_flag=True, expose_value=False, callback=_set_json, help=text)
-
-
-def _global_options() -> list[click.Option]:
-    """Return the options of `brain` itself, which may stand behind the command, too."""
-    hidden: dict[str, Any] = {"expose_value": False, "hidden": True}
-    return [
-        OnceOption(["-C"], callback=_set_directory, **hidden),
-        OnceOption(["--author"], type=TEXT, callback=_set_author, **hidden),
-        click.Option(["--no-color"], is_flag=True, is_eager=True, callback=disable_color, **hidden),
-        click.Option(["--no-pager"], is_flag=True, callback=_set_no_pager, **hidden),
-    ]
-
-
-def _set_directory(ctx: click.Context, _param: click.Parameter, values: Any) -> Any:
-    app = ctx.find_object(App)
-    if values and app is not None:
-        app.directory = values[-1]
-    return values
-
-
-def _set_author(ctx: click.Context, _param: click.Parameter, values: Any) -> Any:
-    app = ctx.find_object(App)
-    if values and app is not None:
-        app.author, app.author_is_login = values[-1], False
-    return values
-
-
 def disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     """Set the variable that usage errors, rich and child processes respect too."""
     if value:
         os.environ[NO_COLOR_VARIABLE] = "1"
-
-
-def _set_no_pager(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    app = ctx.find_object(App)
-    if value and app is not None:
-        app.use_pager = False
-
-
-def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    app = ctx.find_object(App)
-    if value and app is not None:
-        app.as_json = True

@@ -97,7 +97,8 @@ def run_cli(argv: list[str]) -> int:
 
     The standard streams can be closed afterwards without another error.
     """
-    as_json = wants_json(argv)
+    argv = lead_global_options(argv)
+    as_json = "--json" in argv[: argv.index("--") if "--" in argv else None]
     try:
         with terminal.terminate_on_signals():
             terminal.prepare_streams()
@@ -112,10 +113,21 @@ def run_cli(argv: list[str]) -> int:
     return status
 
 
-def wants_json(argv: list[str]) -> bool:
-    """Return whether `--json` is among the options, even if the rest cannot be parsed."""
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    return "--json" in options
+_FLAGS = ("--json", "--no-color", "--no-pager")
+
+
+def lead_global_options(argv: list[str]) -> list[str]:
+    """Return `argv` with the options of `brain` itself in front, which may stand anywhere."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    front, rest, words = [], [], iter(argv[:end])
+    for word in words:
+        if word in _FLAGS or word.startswith("--author=") or (word[:2] == "-C" and word != "-C"):
+            front.append(word)
+        elif word in ("-C", "--author"):
+            front += [word, next(words, "")]
+        else:
+            rest.append(word)
+    return [*front, *rest, *argv[end:]]
 
 
 def _invoke(argv: list[str]) -> int:

@@ -21,7 +21,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 _MODULES = (
-    *("brain.solving.check", "brain.serve.tools.tool", "brain_cli.demo_steps"),
+    *("brain.solving.check", "brain.serve.tools.definitions", "brain_cli.commands.demo"),
     *(f"brain.results.{name}" for name in ("skills", "changes", "trust", "runs", "learning")),
 )
 """Where the types are that the tables name; of one name, the last counts."""

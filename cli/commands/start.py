@@ -266,7 +266,6 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
     "watch",
     examples=("brain watch", "brain watch --debounce 2 --max-wait 60", "brain watch --json"),
     exits=WRITE_EXITS,
-    json_help="Print one JSON document per line for each snapshot.",
 )
 @option(
     "--debounce",
@@ -293,7 +292,7 @@ def watch_command(
     First records what changed since the last snapshot. Then makes a snapshot whenever a
     program changes files; its message lists the changes. Ctrl-C or SIGTERM records
     pending changes and ends the command. Errors are printed to stderr, and recording is
-    retried with the next change.
+    retried with the next change. --json prints one document per line for each snapshot.
 
     With --transcripts, such as ~/.claude/projects, each transcript is read two minutes after
     its last change, and its hard runs are queued to learn from. If a model is

@@ -27,7 +27,6 @@ _DEFAULT_EVENTS = 100
     "gaps",
     examples=("brain evolve gaps", "brain evolve gaps --log > capability_evolution.log"),
     exits=READ_EXITS,
-    json_help="Print one JSON document; with --log, one per line for each event.",
 )
 @flag("--log", help="Print the audit instead, one JSON object per line, oldest first.")
 @option(
@@ -43,6 +42,8 @@ def evolve_gaps_command(app: App, log: bool, last: int | None) -> None:
     score, when it failed last, and what would happen to it. A gap is attempted above a score of
     0.50, at most twice an hour and five times a day. Each event is in the audit, also what was
     below the score and what the limits stopped.
+
+    With --log, --json prints one document per line for each event.
     """
     if log:
         for event in app.brain.gaps.log(_DEFAULT_EVENTS if last is None else last):

@@ -49,7 +49,6 @@ _NAME_CHARS = 60
         "brain evolve run --print-unit systemd > ~/.config/systemd/user/brain-evolve.service",
     ),
     exits=OVERWRITE_EXITS,
-    json_help="Print one JSON document per line for each step.",
 )
 @flag("--once", help="Do what is due now, and end.")
 @flag("--now", "at_once", help="Do what waits, due or not, and end.")
@@ -82,6 +81,8 @@ def evolve_run_command(
     evolution: budget: day: in manifest.yaml. What waits so stays in the queue, the step says why,
     and the status is 0; it goes on with the next run or day. A cost needs the settings
     model.price-in and model.price-out.
+
+    --json prints one document per line for each step.
     """
     if print_unit:
         _print_unit(app, print_unit)

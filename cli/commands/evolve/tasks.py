@@ -98,7 +98,6 @@ def _list_lines(tasks: Sequence[Task], broken: Sequence[BrokenTask]) -> Iterator
     "check",
     examples=("brain evolve task check tasks/*", "brain evolve task check evals --seconds 120"),
     exits=exit_statuses(VERIFICATION_FAILED),
-    json_help="Print one JSON document per line for each task.",
 )
 @argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
 @option("--seconds", type=SecondsType(), help="The most that each solver and verifier may take.")
@@ -109,6 +108,8 @@ def evolve_task_check_command(app: App, folders: tuple[str, ...], seconds: float
     without Docker; wheels are installed beforehand, by uv or pip, into your cache folder. The
     exit status is 3 if a task is wrong or cannot be read, and 1 if one cannot run or be proven
     here; each line says why.
+
+    --json prints one document per line for each task.
     """
     from brain.sandbox.find_sandbox import find_sandbox
     from brain.solving.check import TaskCheck, check_task
@@ -184,7 +185,6 @@ def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> No
         " --unsandboxed-solver --pass-env ANTHROPIC_API_KEY",
     ),
     exits=BASIC_EXITS,
-    json_help="Print one JSON document per line for each task.",
 )
 @argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
 @option(
@@ -213,6 +213,8 @@ def evolve_task_run_command(
     a home of its own; it can then do what you can do. Tests are put in only when it has ended.
     What only a judge can decide is judged by the model that is configured. Status 16 if a score
     could not be given.
+
+    --json prints one document per line for each task.
     """
     from brain.models.calls import Bill
     from brain.sandbox.find_sandbox import find_sandbox
