@@ -134,8 +134,14 @@ class Session:
         asyncio.run(talk())
 
 
-def test_pages_have_sessions():
+def test_sessions_stand_only_in_pages_that_are_run():
     assert {"docs/start/claude-code.md"} <= set(PAGES)
+    shown = [
+        path.relative_to(PROJECT).as_posix()
+        for path in PROJECT.glob("docs/**/*.md")
+        if re.search(r"^```console\n|^\$ ", path.read_text("utf-8"), re.M)
+    ]
+    assert sorted(shown) == sorted(PAGES)
 
 
 @pytest.mark.parametrize(
