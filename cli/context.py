@@ -126,7 +126,7 @@ class App:
         snapshot = self._brain.signatures.find_unverifiable()
         if snapshot is None:
             return []
-        from .settings.signing_advice import unverifiable_note
+        from .settings.user_keys import unverifiable_note
 
         self._has_warned = True
         note = unverifiable_note(self._brain, snapshot)
@@ -151,9 +151,9 @@ class App:
 
         If `transactions_signed_by` is set, to an address or "", no key of this machine signs.
         """
-        from .settings import evm_ledgers
+        from .settings import user_ledgers
 
-        return evm_ledgers.open_evm_ledger(
+        return user_ledgers.open_evm_ledger(
             name,
             self._print_cost,
             lambda line: self.print_note(f"Note: {line}"),
@@ -167,9 +167,9 @@ class App:
 
     def pinned_roots(self, brain: str) -> list[str]:
         """Return the root keys that the user has pinned for a brain."""
-        from .settings import user_roots
+        from .settings import user_keys
 
-        return user_roots.read_pinned_roots(brain)
+        return user_keys.read_pinned_roots(brain)
 
     def load_experience_settings(self) -> ExperienceSettings | None:
         """Return the user's settings of the store of experience, None without any."""

@@ -10,7 +10,7 @@ from brain.errors import BrainError
 from .context import App
 from .output import emit
 from .render.human_format import align_columns, pluralize, short_id
-from .settings import user_keys, user_roots
+from .settings import user_keys
 from .terminal import escape
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def pin_and_report_roots(app: App, brain: Brain, keys: Collection[str]) -> None:
 
     A file of root keys that cannot be read or written is reported, not raised.
     """
-    file, named = user_roots.roots_path(), ", ".join(sorted(keys))
+    file, named = user_keys.roots_path(), ", ".join(sorted(keys))
     try:
         result = brain.trust.pin_first_roots(file, keys)
     except BrainError as error:

@@ -224,7 +224,7 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
 
     from brain import Brain
 
-    from ..settings.signing_advice import signing_advice
+    from ..settings.user_keys import signing_advice
     from ..trust_changes import pin_and_report_roots
 
     with Brain.open(path) as child:

@@ -39,7 +39,7 @@ from ..params import NonEmptyType, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..render.human_format import align_columns, format_ether, format_size, pluralize, short_id
 from ..render.ledgers import committed_lines, disowned_lines
-from ..settings import evm_ledgers
+from ..settings import user_ledgers
 from ..settings.user_ledgers import LOCAL_LEDGER, MAX_NOTE_BYTES, open_local_log
 from ..terminal import escape
 from ..user_files import named_in_errors, read_input, write_output_file
@@ -72,7 +72,7 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     app.record_edits(rev=rev)
     result = app.brain.ledger.open(found, rev or "@")
     if result.transaction is not None:
-        evm_ledgers.save_creator(found, result.sender)
+        user_ledgers.save_creator(found, result.sender)
     emit(app, result, committed_lines(result))
 
 
@@ -141,7 +141,7 @@ def chain_batch_command(
             from brain.chain.anchored_log import quote_log_anchor
 
             quote = quote_log_anchor(log, chain) if chain else None
-            _emit_price(app, evm_ledgers.quote_price(chain or log, quote))
+            _emit_price(app, user_ledgers.quote_price(chain or log, quote))
             return
         result = commit_batch(folders, log, chain, author=app.author)
     emit(app, result, _batch_lines(result))
@@ -333,8 +333,8 @@ def chain_record_command(
             hint="it is 0x and 64 hex digits; explorers and wallets show it",
         )
     chain, hash = require_evm_ledger(app, ledger), made.lower()
-    if not evm_ledgers.has_creator(chain.name):
-        evm_ledgers.save_creator(chain, app.brain.ledger.find_creator(chain, hash))
+    if not user_ledgers.has_creator(chain.name):
+        user_ledgers.save_creator(chain, app.brain.ledger.find_creator(chain, hash))
         chain = require_evm_ledger(app, ledger)
     result = app.brain.ledger.record_mined(chain, hash)
     emit(app, result, committed_lines(result._replace(changed=True)))
@@ -370,13 +370,13 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     """
     chain = require_evm_ledger(app, ledger)
     if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
+        price = user_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
     result = chain.deployment.deploy()
-    evm_ledgers.save_ledger_settings(chain.name, contract=result.contract, since=result.since)
+    user_ledgers.save_contract(chain.name, result.contract, result.since)
     if not result.since:
-        app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE)
+        app.print_note(user_ledgers.UNKNOWN_SINCE_NOTE)
     sent = result.sent
     document = {
         "ledger": chain.name,

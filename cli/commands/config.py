@@ -80,32 +80,27 @@ def config_command(app: App, key: str | None, value: tuple[str, ...], unset: boo
     if key is None:
         if unset:
             raise click.UsageError("--unset requires a KEY.")
-        for table in _all_tables():
-            _check(table)
-        rows = [row for table in _all_tables() for row in _rows(table)]
+        tables: list[Table] = [(name,) for name in MAIN_FIELDS]
+        tables += [("ledger", name) for name in sorted(config_file.read_table("ledger"))]
+        rows = [row for table in tables for row in _rows(table)]
         _show(app, [row for row in rows if row["source"] or not row["key"].startswith("ledger.")])
         return
     table, field = _parse_key(key)
-    if value and unset:
-        raise click.UsageError("--unset cannot be combined with a VALUE.")
     if not value and not unset:
-        _check(table)
         rows = [row for row in _rows(table) if not field or row["key"].endswith(f".{field}")]
         _show(app, rows, helps=True)
         return
-    if unset:
-        before = config_file.read_table(*table)
-        removed = before if field in ("", MAIN_FIELDS.get(table[0])) else before.keys() & {field}
-        if not removed:
-            raise NotFound(
-                f"{key} is not set", code="not_set", hint="`brain config` shows the settings"
-            )
-        changed: Mapping[str, Any] = dict.fromkeys(removed)
+    if value and unset:
+        raise click.UsageError("--unset cannot be combined with a VALUE.")
+    if value:
+        changed = _changes(app, table, field or MAIN_FIELDS.get(table[0], ""), value)
     else:
-        field = field or MAIN_FIELDS.get(table[0], "")
-        if not field:
-            raise click.UsageError(f"name a setting of {key}, such as {key}.rpc")
-        changed = _changes(app, table, field, value)
+        before = config_file.read_table(*table)
+        is_all = field in ("", MAIN_FIELDS.get(table[0]))
+        changed = dict.fromkeys(before if is_all else before.keys() & {field})
+        if not changed:
+            hint = "`brain config` shows the settings"
+            raise NotFound(f"{key} is not set", code="not_set", hint=hint)
     config_file.change_table(table, changed)
     _show(app, [row for row in _rows(table) if row["source"] == "file"])
 
@@ -114,15 +109,12 @@ def _parse_key(key: str) -> tuple[Table, str]:
     """Return the table and the field of a key, "" for all of the table."""
     names = key.replace("_", "-").split(".")
     size = 2 if names[0] == "ledger" else 1
-    table, field = tuple(names[:size]), names[size:]
-    if len(table) == size and (
-        config_file.find_setting(table, field[0])
-        if len(field) == 1
-        else not field and (size == 2 or names[0] in MAIN_FIELDS)
-    ):
+    table, fields = tuple(names[:size]), names[size:]
+    is_table = len(table) == size and (size == 2 or names[0] in MAIN_FIELDS)
+    if is_table and (not fields or config_file.find_setting(table, ".".join(fields))):
         if size == 2:
             config_file.check_ledger_name(table[1])
-        return table, "".join(field)
+        return table, "".join(fields)
     from ..registry import suggest_commands
 
     close = suggest_commands("config", key[:80], SETTINGS)
@@ -132,12 +124,13 @@ def _parse_key(key: str) -> tuple[Table, str]:
 
 def _changes(app: App, table: Table, field: str, words: Sequence[str]) -> dict[str, Any]:
     """Return the fields to write so that a field has a value; it is checked with the others."""
-    setting = config_file.find_setting(table, field)
-    assert setting is not None
+    setting, key = config_file.find_setting(table, field), ".".join((*table, field))
+    if setting is None:
+        raise click.UsageError(f"Name a setting of the ledger, such as {key}rpc.")
     if len(words) > 1 and setting.form != "list":
-        raise click.UsageError(f"{'.'.join((*table, field))} takes one VALUE.")
+        raise click.UsageError(f"{key} takes one VALUE.")
     if not all(words):
-        raise click.UsageError("the VALUE is empty; --unset removes a setting")
+        raise click.UsageError("The VALUE is empty; --unset removes a setting.")
     value: Any = list(words) if setting.form == "list" else words[0]
     if setting.form == "file":
         value = os.path.abspath(os.path.expanduser(value))
@@ -179,13 +172,13 @@ def _own_key(app: App, text: str) -> str:
 def _ledger_changes(
     app: App, name: str, before: Mapping[str, Any], field: str, value: Any
 ) -> dict[str, Any]:
-    from ..settings import evm_ledgers
+    from ..settings import user_ledgers
 
     if field == "finality" and value.isascii() and value.isdigit():
         value = int(value)
-    after = evm_ledgers.merge_ledger_settings(name, before, {field: value})
+    after = user_ledgers.merge_ledger(name, before, field, value)
     if field == "contract" and "rpc" in after and not after.get("since"):
-        app.print_note(evm_ledgers.UNKNOWN_SINCE_NOTE.replace("NAME", name))
+        app.print_note(user_ledgers.UNKNOWN_SINCE_NOTE.replace("NAME", name))
     return {**dict.fromkeys(before.keys() - after.keys()), **after}
 
 
@@ -206,67 +199,53 @@ def _format(table: str) -> SettingsFormat[Any]:
 # Showing
 
 
-def _check(table: Table) -> None:
-    """Refuse values in the file that no program may have. Raises `InvalidInput`."""
+def _rows(table: Table) -> Iterator[dict[str, Any]]:
+    """Yield the settings of a table: key, value as it is shown, source and variable.
+
+    Raises `InvalidInput` for a value in the file that no program may have.
+    """
     from ..settings import user_models
 
+    found, settings = config_file.read_table(*table), None
     if table[0] not in ("sign", "ledger"):
-        user_models.parse_table(_format(table[0]), config_file.read_table(*table))
-
-
-def _all_tables() -> list[Table]:
-    ledgers = config_file.read_table("ledger")
-    return [*((name,) for name in MAIN_FIELDS), *(("ledger", name) for name in sorted(ledgers))]
-
-
-def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield the settings of a table: key, value as it is shown, source and variable."""
-    found = config_file.read_table(*table)
-    start = ("ledger", "*") if table[0] == "ledger" else table
-    keys = [key for key in SETTINGS if key.startswith(f"{'.'.join(start)}.")]
-    for field in (key.rpartition(".")[2] for key in keys):
-        setting = SETTINGS[".".join((*start, field))]
-        value, source, variable = found.get(field), "file", _variable(table[0], field, found)
-        if variable and variable == setting.variable:
+        format = _format(table[0])
+        settings = user_models.parse_table(format, found) or format.settings_type()
+    start = "ledger.*" if table[0] == "ledger" else table[0]
+    for key, setting in SETTINGS.items():
+        head, _, field = key.rpartition(".")
+        if head != start:
+            continue
+        value, source, variable = found.get(field), "file", setting.variable
+        if variable in os.environ:
             value, source = os.environ[variable], "environment"
-        elif value is None and variable:
+        elif field in found:
+            variable = ""
+        elif variable := _key_variable(table[0], field, settings):
             source = "environment"  # it holds the key itself, which is not shown
-        elif value is None:
-            value = _default(table[0], field)
-            source = "default" if value not in (None, "") else ""
+        elif settings is not None:
+            value = getattr(settings, user_models.field_name(field))
+        shown = _shown(field, value)
+        if source == "file" and field not in found:
+            source = "" if shown is None else "default"
         yield {
             "key": ".".join((*table, field)),
-            "value": _shown(field, value),
+            "value": shown,
             "source": source or None,
-            "variable": variable if source == "environment" else None,
+            "variable": variable or None,
         }
 
 
-def _variable(table: str, field: str, found: Mapping[str, Any]) -> str:
-    """Return the set environment variable that has the setting, or the key of its file."""
+def _key_variable(table: str, field: str, settings: Any) -> str:
+    """Return the set environment variable that has the key in place of a file, "" for none."""
     from ..settings import user_models
 
     if field == "keystore":
         return user_models.set_variable(["BRAIN_LEDGER_KEY"])
-    if field == "key-file":
-        try:
-            settings = user_models.parse_table(_format(table), found)
-        except InvalidInput:
-            settings = None
-        if settings is None:
-            return ""
-        if table == "model":
-            return user_models.set_variable(user_models.model_key_variables(settings))
-        return user_models.set_variable(user_models.embedder_key_variables(settings.base_url))
-    variable = SETTINGS[f"{table}.{field}"].variable if table != "ledger" else ""
-    return variable if variable in os.environ else ""
-
-
-def _default(table: str, field: str) -> Any:
-    """Return what holds without the setting, None if nothing does."""
-    if table in ("sign", "ledger") or field == "name":
-        return None
-    return getattr(_format(table).settings_type(), field.replace("-", "_"))
+    if field != "key-file" or not settings.model:
+        return ""
+    if table == "model":
+        return user_models.set_variable(user_models.model_key_variables(settings))
+    return user_models.set_variable(user_models.embedder_key_variables(settings.base_url))
 
 
 def _shown(field: str, value: Any) -> Any:

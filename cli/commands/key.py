@@ -25,7 +25,7 @@ from ..options import revision_argument, signing_options
 from ..output import emit
 from ..params import CountType, TextType
 from ..render.human_format import align_columns, local_time
-from ..settings import user_keys, user_roots
+from ..settings import user_keys
 from ..settings.config_file import default_signing_key
 from ..terminal import escape
 from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
@@ -254,7 +254,7 @@ def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -
     settings, or in the file BRAIN_ROOTS; 'brain verify', 'brain prompt' and the servers
     for agents require them. KEY is as for 'brain key trust'.
     """
-    path = user_roots.roots_path()
+    path = user_keys.roots_path()
     if add or remove:
         found = app.brain.trust.change_roots(
             path,

@@ -46,7 +46,7 @@ from ..render.changes import FILE_TYPE_NAMES
 from ..render.human_format import align_columns, colorize, format_size, pluralize, short_id
 from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..settings import user_keys
-from ..settings.signing_advice import signing_advice
+from ..settings.user_keys import signing_advice
 from ..settings.user_ledgers import LOCAL_LEDGER, MAX_NOTE_BYTES, open_local_log
 from ..terminal import ProgressBar, escape
 from ..trust_changes import pin_and_report_roots

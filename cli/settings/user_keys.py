@@ -1,21 +1,24 @@
-"""The user's keys: their folder, the signing key, and passphrases."""
+"""The user's keys: their folder, the signing key, passphrases, who must sign, and pinned roots."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brain.errors import InvalidInput, NotFound
 
-from ..terminal import is_terminal
+from ..render.human_format import short_id
+from ..terminal import escape, is_terminal
 from .config_file import default_signing_key, user_settings_folder
 
 if TYPE_CHECKING:
+    from brain import Brain
     from brain.repo.session import SigningKeyProvider
+    from brain.results import Trusted
 
 DEFAULT_KEY_NAME = "default"
 """The name of a key that is created without a name."""
@@ -167,3 +170,54 @@ def ask_passphrase(what: str, otherwise: str, *, twice: bool) -> bytes:
 
     text: str = click.prompt(what, hide_input=True, confirmation_prompt=twice, err=True)
     return text.encode()
+
+
+# Who must sign, as the hint of an error or as a note
+
+
+def unverifiable_note(brain: Brain, snapshot: str) -> str:
+    """Return the note on a new snapshot that too few trusted keys have signed."""
+    trusted = brain.trust.show(snapshot)
+    signed = [one.key for one in brain.signatures.list(snapshot)]
+    advice = signing_advice(trusted, "brain sign", signed)
+    own = find_own_key([key.key for key in trusted.keys])
+    more = f"; `brain config sign {own}` signs every new one" if own and not signed else ""
+    return (
+        f"snapshot {short_id(snapshot)} lacks the signature of a trusted key and"
+        f" does not verify: {advice}{more}"
+    )
+
+
+def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
+    """Return which keys must sign with `command`; `signed` are the keys that already did."""
+    may = [key for key in trusted.keys if not (key.until or key.revoked)]
+    missing = [key for key in may if key.key not in signed]
+    more = trusted.threshold - (len(may) - len(missing))
+    own = find_own_key([key.key for key in missing])
+    names = ", ".join(escape(key.name) for key in missing)
+    if not own:
+        return f"ask {_count_word(more)} of {names} to run `{command}`"
+    rest = f", and ask {_count_word(more - 1)} more of {names} to do so" if more > 1 else ""
+    return f"run `{command} --key {own}`{rest}"
+
+
+def _count_word(number: int) -> str:
+    return "one" if number == 1 else str(number)
+
+
+# Pinned roots
+
+
+def roots_path() -> Path:
+    """Return the file of pinned keys: BRAIN_ROOTS, else one in the user's settings."""
+    named = os.environ.get("BRAIN_ROOTS")
+    if named:
+        return Path(named)
+    return user_settings_folder() / "roots.json"
+
+
+def read_pinned_roots(brain: str) -> list[str]:
+    """Return the root keys that are pinned for a brain. Raises `InvalidInput` (`bad_roots`)."""
+    from brain.trust import pinned_roots
+
+    return pinned_roots.load_pinned_roots(roots_path(), brain)

@@ -27,10 +27,14 @@ _PROVIDER_KEY_VARIABLES = {
 """Provider to the variable that holds its key; it is sent to the provider and nowhere else."""
 
 
+def field_name(key: str) -> str:
+    """Return the name of the field of a class that a key of the file stands for."""
+    return "model" if key == "name" else key.replace("-", "_")
+
+
 def parse_table(format: SettingsFormat[Any], table: Mapping[str, Any]) -> Any:
     """Return the settings of a table of the file, None for an empty one. Raises `format.error`."""
-    fields = {"model" if key == "name" else key.replace("-", "_"): table[key] for key in table}
-    return format.parse(fields) if table else None
+    return format.parse({field_name(key): table[key] for key in table}) if table else None
 
 
 def load_model_settings() -> ModelConfig | None:

@@ -226,12 +226,12 @@ def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
 def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
     node, agent, cli, chain, monkeypatch
 ):
-    from brain_cli.settings import evm_ledgers
+    from brain_cli.settings import user_ledgers
 
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     learn(cli, "shared", "one")
-    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(user_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
     node.set_automine(False)
     try:
         sent = done(cli, "chain", "commit", *on)
@@ -313,14 +313,14 @@ def test_what_cannot_be_reached_is_a_clear_error(node, agent, cli, chain):
 
 
 def test_what_waits_for_a_block_is_not_told_as_done(node, agent, cli, chain, monkeypatch):
-    from brain_cli.settings import evm_ledgers
+    from brain_cli.settings import user_ledgers
 
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     node.set_automine(False)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+            patch.setattr(user_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
             told = cli("chain", "owner", "--signer", node.accounts[1], *on)
         assert told.status == 0
         assert told.out.startswith("Not yet in a block: Signer is ")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from brain_cli.settings import evm_ledgers
+from brain_cli.settings import user_ledgers
 
 from brain import Brain
 from brain.chain.evidence import storage_layout
@@ -194,7 +194,7 @@ def test_a_run_that_died_between_sending_and_noting_is_repeated(cli, chain, stea
     on = ("--ledger", chain)
     steal(*ORPHANS)
     with Brain.open(Path(), author="tester") as brain:
-        ledger = evm_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
+        ledger = user_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
         plan = brain.ledger.plan_repair(ledger)
         with dies_before_call(last_seen_head, "record_last_seen_head"):
             brain.ledger.supersede(ledger, plan)
@@ -209,7 +209,7 @@ def test_a_run_that_died_between_writing_and_sending_is_repeated(cli, chain, ste
     on = ("--ledger", chain)
     steal(*ORPHANS)
     with Brain.open(Path(), author="tester") as brain:
-        ledger = evm_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
+        ledger = user_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
         plan = brain.ledger.plan_repair(ledger)
         with dies_before_call(TxSender, "_broadcast"):
             brain.ledger.supersede(ledger, plan)
