@@ -458,9 +458,11 @@ def _resolve_proposal(session: Session, name_or_id: str) -> tuple[str, bytes, by
                 hint="name one of them, or an id",
             )
     else:
-        found = [one for one, tip in tips.items() if wanted in AncestorSet(session, tip)]
-        if wanted in AncestorSet(session, session.head()):
-            found = []
+        known = AncestorSet(session, session.head())
+        found = [one for one, tip in tips.items() if tip == wanted]
+        if not found and wanted not in known:
+            own = partial(_walk_own, session, known)
+            found = [one for one, tip in tips.items() if wanted in own(tip)]
     if not found:
         raise NotFound(
             f"there is no open proposal {printable_text(name_or_id, 80)}",
@@ -469,6 +471,18 @@ def _resolve_proposal(session: Session, name_or_id: str) -> tuple[str, bytes, by
         )
     tip = tips[found[0]]
     return found[0], tip, wanted or tip
+
+
+def _walk_own(session: Session, known: AncestorSet, tip: bytes) -> Iterator[bytes]:
+    """Yield the snapshots of a proposal that are not known."""
+    seen, waiting = {tip}, [tip]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        for parent in session.load_snapshot(here).parents:
+            if parent not in seen and parent not in known:
+                seen.add(parent)
+                waiting.append(parent)
 
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
 from ..digest import NO_DIGEST
@@ -270,29 +271,41 @@ def write_staged_cards(session: Session) -> None:
 class AncestorSet:
     """The ancestors of `head` and itself, as a container of ids.
 
-    For an ancestor along first parents a test reads O(log n) snapshots; for others it reads
-    the merges, which are fewer than the snapshots.
+    For an ancestor along first parents a test reads O(log n) snapshots; for others those off that
+    line are noted once, down to the generation that was asked about.
     """
 
     def __init__(self, session: Session, head: bytes) -> None:
         self._session = session
         self._head = head
+        self._noted: set[bytes] = set()
         session.note_resolved(head)
 
     def __contains__(self, snapshot_id: bytes) -> bool:
         load = self._session.load_snapshot
         try:
-            depth = load(snapshot_id).jump.depth
+            generation = load(snapshot_id).generation
         except NotFound:  # the cache also has what copies of this brain recorded
             return False
-        if lineage.find_ancestor_at(load, self._head, depth) == snapshot_id:
+        if self._is_on_line(snapshot_id):
             return True
-        if not self._merges:
-            return False
-        return lineage.find_merge_bases(load, self._merges, snapshot_id, self._head) == [
-            snapshot_id
-        ]
+        while self._waiting and -self._waiting[0][0] > generation:
+            _, here = heappop(self._waiting)
+            for parent in load(here).parents:
+                if parent not in self._noted and not self._is_on_line(parent):
+                    self._noted.add(parent)
+                    heappush(self._waiting, (-load(parent).generation, parent))
+        return snapshot_id in self._noted
+
+    def _is_on_line(self, snapshot_id: bytes) -> bool:
+        load = self._session.load_snapshot
+        depth = load(snapshot_id).jump.depth
+        return lineage.find_ancestor_at(load, self._head, depth) == snapshot_id
 
     @cached_property
-    def _merges(self) -> list[tuple[bytes, int]]:
-        return list_merges(self._session)
+    def _waiting(self) -> list[tuple[int, bytes]]:
+        """The merges on the line, and what was noted, whose parents are still to be looked at."""
+        merges = list_merges(self._session)
+        found = [(-rank, merge) for merge, rank in merges if self._is_on_line(merge)]
+        heapify(found)
+        return found

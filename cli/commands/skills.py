@@ -346,11 +346,10 @@ def index_command(
 
     This is the Level-0 index. Bodies are never included, nor skills that only their user may
     start: those with disable-model-invocation: true. A token is estimated as 4 bytes. If
-    --budget is too small, descriptions are cut, then only names are listed, then
-    skills are left out and the last line has their number. Each author gets a share of the
-    budget. --task selects the skills whose names and descriptions fit best; if the embedder
-    fails, words are compared, except with --by embedding. --json names the skills that are only
-    provisional.
+    --budget is too small, descriptions are cut, then only names are listed, then the last
+    skills are left out and the last line has their number. --task selects the skills whose
+    names and descriptions fit best; if the embedder fails, words are compared, except with
+    --by embedding. --json names the skills that are only provisional.
     """
     chosen = _selection_arguments(task, top, by)
     app.show_folder()
