@@ -28,7 +28,7 @@ from ..store.reader import StoreReader
 from ..store.rows import ObjectKind
 from ..store.writer import incomplete_store_error, writable
 from ..util.progress import Progress, no_progress
-from ..verdicts.read_verdicts import read_verdict_blobs
+from ..verdicts.verdict import read_verdict_blobs
 
 _DAY_MS = 86_400_000
 _RELEASED_OPERATION_KEY = "let-go"

@@ -323,8 +323,7 @@ def find_rejections(session: Session, slug: str) -> list[SkillDecision]:
 
 def read_decision(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> SkillDecision:
     """Return the decision of a snapshot, which is one."""
-    from ..verdicts.read_verdicts import read_verdict_state
-    from ..verdicts.verdict_json import verdict_to_json
+    from ..verdicts.verdict import read_verdict_state, verdict_to_json
     from ..verdicts.verdict_summary import summarize_verdict
 
     kind, slug, from_version, to_version, blob = snapshot.operation

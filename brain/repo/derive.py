@@ -31,7 +31,7 @@ from .derived_db import MERGES, CacheUnusable, DecisionRow, DerivedSnapshot, Fac
 from .session import BrainState, Session
 
 if TYPE_CHECKING:
-    from ..verdicts.verdict_types import Verdict
+    from ..verdicts.verdict import Verdict
 
 ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
@@ -472,7 +472,7 @@ def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> Decisi
 
 def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:
     """Return the verdict of the decision of a snapshot, None if it is missing or not about it."""
-    from ..verdicts.read_verdicts import read_verdict
+    from ..verdicts.verdict import read_verdict
 
     if not (evidence := operation.evidence_blob(snapshot.operation)):
         return None

@@ -6,8 +6,7 @@ from ..errors import InvalidInput
 from ..gating.case_paths import slug_of_case
 from ..objects.operation import evidence_blob
 from ..objects.tree_node import TreeEntry
-from ..verdicts.read_verdicts import read_verdict_state
-from ..verdicts.verdict_types import Verdict
+from ..verdicts.verdict import Verdict, read_verdict_state
 from . import lineage_cache
 from .derive import read_decision_verdict
 from .derived_db import PROVISIONAL_KEY, DecisionRow, skill_key

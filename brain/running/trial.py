@@ -32,7 +32,7 @@ from ..programs.python_code import CodeFault, parse_code
 from ..programs.test_cases import TestCase, parse_cases
 from ..sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ..util.json_schema import equal_json
-from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
+from ..verdicts.verdict import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
 from .broker import Broker
 from .run import RunOutcome, check_outputs, complete_program, run_program, widen_limits
 

@@ -15,7 +15,7 @@ from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import Receipt
 from ..receipts.receipt import own_sources
 from ..store.reader import StoreReader
-from .verdict_types import Verdict
+from .verdict import Verdict
 
 
 class StandingCases:

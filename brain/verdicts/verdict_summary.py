@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..errors import printable_text
 from ..results.text_format import DECISION_WORDS
-from .verdict_types import Verdict
+from .verdict import Verdict
 
 _GATE_SAYS = {
     "admit": "the gate admits it",

@@ -53,10 +53,16 @@ from ..skills import skill_layout
 from ..skills.skill_metadata import recorded_version
 from ..skills.skill_version import compare_versions
 from ..util import strict_json
-from ..verdicts.read_verdicts import blobs_of_case, read_verdict, read_verdict_state
 from ..verdicts.standing_cases import StandingCases
+from ..verdicts.verdict import (
+    ProgramFile,
+    Verdict,
+    VerdictCase,
+    blobs_of_case,
+    read_verdict,
+    read_verdict_state,
+)
 from ..verdicts.verdict_rules import find_contradictions, find_wrong_continuation, is_provisional
-from ..verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from .graph_check import error_finding, finding_from_error
 from .operation_check import can_have_slug, skill_name_of_text
 

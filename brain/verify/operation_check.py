@@ -26,7 +26,7 @@ from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata, recorded_version
 from ..skills.skill_version import compare_versions
 from ..trust import POLICY_PATH as TRUST
-from ..verdicts.read_verdicts import read_verdict
+from ..verdicts.verdict import read_verdict
 from .graph_check import finding_from_error
 from .tree_check import SectionDiff
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.verdicts.verdict_json import encode_verdict
+from brain.verdicts.verdict import encode_verdict
 from tests.cli.conftest import Call, validate
 from tests.support.gate_decisions import GREET, add_cases, decide_by_gate, gate_admission
 

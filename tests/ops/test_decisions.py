@@ -8,7 +8,7 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.errors import NotFound
 from brain.results.text_format import format_operation
-from brain.verdicts.verdict_json import encode_verdict, verdict_to_json
+from brain.verdicts.verdict import encode_verdict, verdict_to_json
 from tests.support.brain_templates import copy_brain
 from tests.support.decisions import (
     ADMITTED,

@@ -12,7 +12,7 @@ from brain import Brain, BrainError
 from brain.objects.lineage import walk_ancestors
 from brain.objects.operation import evidence_blob
 from brain.programs.program import Program, id_of_files
-from brain.verdicts.verdict_json import decode_verdict
+from brain.verdicts.verdict import decode_verdict
 from tests.support.skill_programs import (
     acquire_request,
     acquire_untested,

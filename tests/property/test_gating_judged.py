@@ -19,9 +19,8 @@ from brain.repo.learning.rounds import (
     OutputJudge,
 )
 from brain.repo.session import Session
-from brain.verdicts.gate_verdict import GateRecord, build_gate_verdict
-from brain.verdicts.verdict_json import decode_verdict, encode_verdict
-from brain.verdicts.verdict_types import Verdict, VerdictCase
+from brain.verdicts.verdict import Verdict, VerdictCase, decode_verdict, encode_verdict
+from brain.verdicts.verdict_rules import GateRecord, build_gate_verdict
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.scripted_sandbox import CRASHES, HANGS, REFUSED, RIGHT, ScriptedSandbox
 

@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from brain.errors import FormatError
 from brain.objects.operation import DECISION_KINDS
-from brain.verdicts.verdict_json import decode_verdict, encode_verdict
-from brain.verdicts.verdict_rules import find_contradictions
-from brain.verdicts.verdict_summary import summarize_verdict
-from brain.verdicts.verdict_types import (
+from brain.verdicts.verdict import (
     CASE_OUTCOMES,
     DECIDERS,
     GATE_KINDS,
@@ -22,7 +19,11 @@ from brain.verdicts.verdict_types import (
     ProgramFile,
     Verdict,
     VerdictCase,
+    decode_verdict,
+    encode_verdict,
 )
+from brain.verdicts.verdict_rules import find_contradictions
+from brain.verdicts.verdict_summary import summarize_verdict
 
 digests = st.binary(min_size=32, max_size=32)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -14,8 +14,8 @@ from brain.gating.held_out import is_held_out
 from brain.repo.derive import read_decision_verdict
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.change import ProposedChange
+from brain.verdicts.verdict import Verdict
 from brain.verdicts.verdict_rules import row_of_case, state_numbers
-from brain.verdicts.verdict_types import Verdict
 from tests.support.decisions import put_verdict, record
 from tests.support.gated_brains import set_mode
 from tests.support.skill_programs import program_files

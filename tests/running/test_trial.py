@@ -14,7 +14,7 @@ from brain.sandbox.job import (
     SandboxOutcome,
     SandboxProfile,
 )
-from brain.verdicts.verdict_types import Verdict
+from brain.verdicts.verdict import Verdict
 from tests.running.programs import CLASS, COUNT, TEXT_SCHEMA, build_program, word_count
 from tests.support.refusals import raises_code
 

@@ -8,8 +8,14 @@ from brain.objects.tree_node import FILE, TreeEntry
 from brain.programs.program import Program
 from brain.receipts import Receipt
 from brain.repo.transaction import locked_write_transaction
-from brain.verdicts.verdict_json import encode_verdict
-from brain.verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
+from brain.verdicts.verdict import (
+    NamedNumber,
+    NamedText,
+    ProgramFile,
+    Verdict,
+    VerdictCase,
+    encode_verdict,
+)
 
 SLUG = "count-words"
 FOLDER = f"skills/{SLUG}"

@@ -9,13 +9,8 @@ from brain.digest import blob_id
 from brain.gating.case_files import Case, Expectation, encode_case, parse_case
 from brain.gating.decision import decide
 from brain.gating.held_out import is_held_out
-from brain.verdicts.gate_verdict import (
-    GateCase,
-    GateRecord,
-    GateVerdict,
-    build_gate_verdict,
-)
-from brain.verdicts.verdict_types import Verdict
+from brain.verdicts.verdict import Verdict
+from brain.verdicts.verdict_rules import GateCase, GateRecord, GateVerdict, build_gate_verdict
 from tests.support.decisions import put_verdict, record
 
 GREET, OTHER = "greet", "part"

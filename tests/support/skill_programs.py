@@ -13,7 +13,7 @@ from brain.repo.learning.change import PlannedChange, SkillEdit, plan_acquired, 
 from brain.repo.learning.record import TriedChange, record_change
 from brain.results import Decided
 from brain.running.trial import Trial
-from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+from brain.verdicts.verdict import ProgramFile, Verdict, VerdictCase
 
 PAYLOAD = b'{"text": "a b"}'
 

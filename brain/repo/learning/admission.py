@@ -33,7 +33,7 @@ from ...skills import skill_layout
 from ...skills.slug import slugify
 from ...util import strict_json
 from ...util.files import write_atomic
-from ...verdicts.verdict_types import GATE_KINDS
+from ...verdicts.verdict import GATE_KINDS
 from .. import lineage_cache, working_copy
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, program_key

@@ -17,8 +17,8 @@ from ...ops.proposals import list_open_tips
 from ...programs import SCHEMA_FILE
 from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
+from ...verdicts.verdict import ProgramFile, Verdict
 from ...verdicts.verdict_rules import find_max_rounds
-from ...verdicts.verdict_types import ProgramFile, Verdict
 from ..derive import read_decision_verdict
 from ..find_skill import Skills
 from ..session import REJECTED_REF_PREFIX, Session, list_rejected_refs
@@ -32,7 +32,7 @@ def list_attempts(session: Session, slug: str = "") -> list[Attempt]:
 
 def read_attempt(session: Session, attempt: str) -> AttemptView:
     """Return a rejected attempt with its files and verdict. Raises `NotFound` (`no_attempt`)."""
-    from ...verdicts.verdict_json import verdict_to_json
+    from ...verdicts.verdict import verdict_to_json
 
     snapshot_id = find_attempt(session, attempt, "rejected attempt")
     summary, verdict = _describe(session, REJECTED_REF_PREFIX + attempt, snapshot_id)

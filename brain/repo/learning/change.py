@@ -32,7 +32,7 @@ from ...skills import SKILLS_SECTION, frontmatter, index_lines, skill_layout
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.slug import fold_to_slug, is_slug, slugify
 from ...skills.visible_text import clean_text
-from ...verdicts.verdict_types import ChangedFile
+from ...verdicts.verdict import ChangedFile
 from ..find_skill import FoundSkill, Skills
 from ..part import encode_body
 from ..session import BrainState, Session

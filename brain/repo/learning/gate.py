@@ -39,14 +39,14 @@ from ...results import Decided, EarlierAttempt, GateOutcome
 from ...running.trial import raise_if_cancelled, refuse_program, try_program
 from ...sandbox.job import Sandbox
 from ...skills.skill_version import version_value
-from ...verdicts.gate_verdict import (
+from ...verdicts.verdict import Verdict
+from ...verdicts.verdict_rules import (
     GATE_RULE,
     GateRecord,
     GateVerdict,
     build_gate_verdict,
     go_on_with,
 )
-from ...verdicts.verdict_types import Verdict
 from .. import manifest
 from ..session import Session
 from . import record, rounds

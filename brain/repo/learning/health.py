@@ -20,7 +20,7 @@ from ...programs.program import id_of_files
 from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
 from ...skills.skill_version import version_value
-from ...verdicts.verdict_types import NamedNumber
+from ...verdicts.verdict import NamedNumber
 from .. import derive, lineage_cache
 from ..derived_db import SkillHistoryRow, skill_key
 from ..find_skill import FoundSkill, Skills

@@ -27,9 +27,9 @@ from ...receipts import Receipt, decode_receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, GateOutcome
 from ...skills.skill_version import version_value
-from ...verdicts.gate_verdict import GateVerdict
 from ...verdicts.standing_cases import StandingCases
-from ...verdicts.verdict_types import Verdict
+from ...verdicts.verdict import Verdict
+from ...verdicts.verdict_rules import GateVerdict
 from .. import provisional
 from ..derive import verdict_id
 from ..find_skill import Skills

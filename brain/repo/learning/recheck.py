@@ -27,7 +27,7 @@ from ...ops.log import find_decisions, find_rejections
 from ...results import Recheck, RecheckedCase, RecheckedNumber, SkillDecision
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
-from ...verdicts.read_verdicts import read_verdict_state
+from ...verdicts.verdict import Verdict, VerdictCase, read_verdict_state
 from ...verdicts.verdict_rules import (
     decide_again,
     find_gate_contradictions,
@@ -35,7 +35,6 @@ from ...verdicts.verdict_rules import (
     say_provisional,
     state_again,
 )
-from ...verdicts.verdict_types import Verdict, VerdictCase
 from ..provisional import find_first
 from ..session import REJECTED_REF_PREFIX, Session
 from .change import SkillsAt

@@ -31,10 +31,8 @@ from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_metadata import recorded_version
 from ...skills.skill_version import version_value
-from ...verdicts.read_verdicts import read_verdict_state
 from ...verdicts.standing_cases import StandingCases
-from ...verdicts.verdict_json import encode_verdict
-from ...verdicts.verdict_types import Verdict
+from ...verdicts.verdict import Verdict, encode_verdict, read_verdict_state
 from ..derive import read_decision_verdict, verdict_id
 from ..find_skill import Skills
 from ..lineage_cache import AncestorSet

@@ -34,7 +34,7 @@ from ...skills.skill_layout import split_version
 from ...skills.skill_metadata import recorded_version
 from ...skills.slug import slugify
 from ...skills.strict_yaml import set_yaml_list
-from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
+from ...verdicts.verdict import NamedNumber, ProgramFile, Verdict
 from .. import derive, lineage_cache, manifest
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, skill_key

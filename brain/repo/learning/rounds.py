@@ -40,7 +40,7 @@ from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug
-from ...verdicts.gate_verdict import GateCase, GateRecord
+from ...verdicts.verdict_rules import GateCase, GateRecord
 from .. import derive
 from ..find_skill import FoundSkill, Skills
 from ..select import BM25, select_from_state

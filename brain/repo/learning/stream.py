@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from ...gating.decision import DEFAULT_RULES
 from ...results import StreamStatus
+from ...verdicts.verdict import Verdict
 from ...verdicts.verdict_rules import ATTEMPT_NAME
-from ...verdicts.verdict_types import Verdict
 from .. import lineage_cache
 from ..derive import read_decision_verdict
 from ..derived_db import skill_key

@@ -14,8 +14,7 @@ from brain.repo.transaction import locked_write_transaction
 from brain.results import Finding
 from brain.store.rows import object_checksum
 from brain.trust.ed25519 import format_key
-from brain.verdicts.verdict_json import encode_verdict
-from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+from brain.verdicts.verdict import ProgramFile, Verdict, VerdictCase, encode_verdict
 from tests.support.brain_templates import copy_brain
 from tests.support.decisions import (
     FOLDER,

@@ -12,10 +12,8 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.gating.case_files import Expectation, encode_case, parse_case
 from brain.gating.decision import decide
-from brain.verdicts.gate_verdict import GateVerdict, go_on_with
-from brain.verdicts.verdict_json import encode_verdict
-from brain.verdicts.verdict_rules import row_of_case, state_numbers
-from brain.verdicts.verdict_types import NamedNumber, Verdict, VerdictCase
+from brain.verdicts.verdict import NamedNumber, Verdict, VerdictCase, encode_verdict
+from brain.verdicts.verdict_rules import GateVerdict, go_on_with, row_of_case, state_numbers
 from tests.support.brain_templates import copy_brain
 from tests.support.decisions import put_verdict, record
 from tests.support.gate_decisions import (

@@ -19,14 +19,13 @@ from brain.trust import trust_file as policies
 from brain.trust.ed25519 import format_key
 from brain.trust.trust_file import Policy
 from brain.util.utc_time import epoch_ms
-from brain.verdicts.verdict_json import decode_verdict, encode_verdict
+from brain.verdicts.verdict import CASE_KINDS, decode_verdict, encode_verdict
 from brain.verdicts.verdict_rules import (
     decide_rows,
     find_contradictions,
     find_wrong_continuation,
     state_numbers,
 )
-from brain.verdicts.verdict_types import CASE_KINDS
 
 Document = dict[str, Any]
 

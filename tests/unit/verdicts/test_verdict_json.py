@@ -8,8 +8,15 @@ import pytest
 from brain import limits
 from brain.errors import FormatError
 from brain.programs.program import Program
-from brain.verdicts.verdict_json import decode_verdict, encode_verdict
-from brain.verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
+from brain.verdicts.verdict import (
+    NamedNumber,
+    NamedText,
+    ProgramFile,
+    Verdict,
+    VerdictCase,
+    decode_verdict,
+    encode_verdict,
+)
 from tests.support.refusals import raises_code
 
 PROGRAM = Program(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from brain.verdicts.verdict import NamedNumber, NamedText
 from brain.verdicts.verdict_summary import summarize_verdict
-from brain.verdicts.verdict_types import NamedNumber, NamedText
 from tests.support.decisions import ADMITTED, admission, reinstatement, rejection, retirement
 from tests.support.gate_decisions import gate_admission, gate_rejection
 

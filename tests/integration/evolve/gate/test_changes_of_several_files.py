@@ -6,7 +6,7 @@ from brain import InvalidInput
 from brain.objects.operation import evidence_blob
 from brain.repo.learning import record
 from brain.repo.learning.change import FileEdit, ProposedChange, SkillEdit
-from brain.verdicts.verdict_json import decode_verdict, encode_verdict
+from brain.verdicts.verdict import decode_verdict, encode_verdict
 from tests.support.gated_brains import (
     SKILL,
     ScriptedRunner,

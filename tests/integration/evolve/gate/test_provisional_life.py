@@ -15,7 +15,7 @@ from brain.repo.learning import recheck
 from brain.repo.learning.change import FileEdit, ProposedChange, SkillsAt
 from brain.repo.learning.provisional import TERM_DAYS
 from brain.results import GateOutcome
-from brain.verdicts import read_verdicts
+from brain.verdicts import verdict
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (
     GREETING,
@@ -377,7 +377,7 @@ def test_the_index_reads_no_verdict_of_what_is_not_provisional(tmp_path, monkeyp
     with make_gated_brain(tmp_path, cases=8) as brain:
         assert propose(brain, BETTER).done == "admitted"
         brain.prompt.build_index()
-        monkeypatch.setattr(read_verdicts, "read_verdict", None)
+        monkeypatch.setattr(verdict, "read_verdict", None)
         assert not brain.prompt.build_index().provisional
 
 

@@ -13,7 +13,7 @@ from brain.gating.case_files import Expectation
 from brain.repo.learning import recheck
 from brain.results import Recheck, RecheckedCase
 from brain.sandbox.job import Sandbox
-from brain.verdicts.verdict_types import NamedNumber, Verdict
+from brain.verdicts.verdict import NamedNumber, Verdict
 from tests.support.brain_templates import copy_brain
 from tests.support.decisions import put_verdict, record
 from tests.support.gate_decisions import (

@@ -12,8 +12,7 @@ from brain.repo.learning import record
 from brain.repo.learning.change import PlannedChange, SkillEdit, plan_acquired, plan_admitted
 from brain.repo.session import MAX_REJECTED
 from brain.results import Decided
-from brain.verdicts.verdict_json import decode_verdict
-from brain.verdicts.verdict_types import Verdict
+from brain.verdicts.verdict import Verdict, decode_verdict
 from tests.support.brains import write_file
 from tests.support.process_death import dies_before_call
 from tests.support.refusals import raises_code

@@ -11,7 +11,7 @@ from brain.repo.find_skill import Skills
 from brain.repo.learning import health
 from brain.repo.learning.health import read_versions
 from brain.results import HealthChange
-from brain.verdicts.verdict_types import Verdict
+from brain.verdicts.verdict import Verdict
 from tests.support.skill_programs import admit_program, use_state_folder
 
 SLUG = "news"

@@ -6,7 +6,7 @@ from typing import cast
 from brain.gating.case_files import Case, Expectation
 from brain.repo.learning.change import SkillsAt
 from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, GateLimits
-from brain.verdicts.gate_verdict import GateRecord
+from brain.verdicts.verdict_rules import GateRecord
 from tests.support.gated_brains import ScriptedRunner
 
 SKILLS = cast("SkillsAt", None)
