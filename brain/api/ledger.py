@@ -22,13 +22,13 @@ if TYPE_CHECKING:
         supersede,
     )
     from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.signing import missing_signatures, sign, trust_edits
+    from ..repo.signing import missing_signatures, rights, sign
     from ..trust import pinned_roots
 else:
     lazy(globals(), "repo", "manifest")
     lazy(globals(), "repo.ledgers", "commit commit_policy")
     lazy(globals(), "repo.ledgers", "evidence ledger_verify supersede")
-    lazy(globals(), "repo.signing", "missing_signatures sign trust_edits")
+    lazy(globals(), "repo.signing", "missing_signatures rights sign")
     lazy(globals(), "trust", "pinned_roots")
 
 
@@ -98,12 +98,12 @@ class LedgerPart(Part):
 class TrustPart(Part):
     """Keys with the right to sign. A key is `ed25519:` and 64 hex digits."""
 
-    show = reads(lambda: trust_edits.read_trust)
-    add = reads(lambda: trust_edits.trust_key)
-    retire = reads(lambda: trust_edits.retire_key)
-    revoke = reads(lambda: trust_edits.revoke_key)
-    set_threshold = reads(lambda: trust_edits.set_threshold)
-    repair = reads(lambda: trust_edits.repair_trust)
+    show = reads(lambda: rights.read_trust)
+    add = reads(lambda: rights.trust_key)
+    retire = reads(lambda: rights.retire_key)
+    revoke = reads(lambda: rights.revoke_key)
+    set_threshold = reads(lambda: rights.set_threshold)
+    repair = reads(lambda: rights.repair_trust)
 
     # Root keys that the user pinned, in a file for all brains
 

@@ -229,7 +229,7 @@ def _frame_skills(session: Session, snapshot_id: bytes, text: str) -> str:
     """
     trust = "Unsigned."
     if session.reader.list_signatures(snapshot_id):
-        from ..repo.signing.signature_policy import describe_signers
+        from ..repo.signing.rights import describe_signers
 
         trust = describe_signers(session, snapshot_id)
     return f"{_SKILLS_HEAD}{trust}]\n{strip_hidden(text)}"

@@ -126,7 +126,7 @@ def _count_waiting(session: Session, head: bytes, target: BrainState) -> Iterato
             found = list_provisional(session, head)
             yield Waiting("provisional", len(found), "brain evolve status")
     if target.get(POLICY_PATH):
-        from ..repo.signing.signature_policy import has_enough_signatures
+        from ..repo.signing.rights import has_enough_signatures
 
         with suppress(NotFound, InvalidInput):  # a trust file that cannot be read: `verify` says it
             is_signed = has_enough_signatures(session, head)

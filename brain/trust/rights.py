@@ -405,7 +405,7 @@ class SignatureVerdict(NamedTuple):
 
 
 def judge_snapshot(case: PolicyCase) -> SignatureVerdict:
-    """Return the verdict on a case; step numbers are those of `signature_verification`."""
+    """Return the verdict on a case; step numbers are those above."""
     rules = _known_rules(case)
     unknown_rights = [one for one in case.in_force if isinstance(one, BrainError)]
     # 4. A signature counts if its key has a right to it and is not revoked.

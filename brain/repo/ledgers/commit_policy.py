@@ -9,7 +9,7 @@ from ...errors import BrainError, Conflict, error_from_os
 from ...results import Committed, NotCommitted
 from ..manifest import CommitPolicy, load_commit_policy
 from ..session import Session
-from ..signing import signature_policy
+from ..signing import rights
 from . import commit, last_seen_head
 from .last_seen_head import LastSeenHead
 
@@ -76,7 +76,7 @@ def _find_latest_committable(
     for _ in range(_MAX_SNAPSHOTS_SEARCHED):
         if last is not None and snapshot == last.snapshot:
             return None
-        if not policy.signed or signature_policy.has_enough_signatures(session, snapshot):
+        if not policy.signed or rights.has_enough_signatures(session, snapshot):
             return snapshot
         parents = session.load_snapshot(snapshot).parents
         if not parents:

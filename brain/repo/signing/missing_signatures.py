@@ -65,7 +65,7 @@ def _read_rights_and_signers(
     session: Session, head: bytes
 ) -> tuple[RightsGraph, SignersBySnapshot]:
     from ...trust.rights import verify_in_background
-    from .signature_policy import read_rights_graph
+    from .rights import read_rights_graph
 
     with verify_in_background(session.brain_id(), session.reader.stream_signatures()) as finish:
         graph = read_rights_graph(session, head)
@@ -84,7 +84,7 @@ def find_unverifiable(session: Session) -> str | None:
     try:
         if not _has_trust_file(session, snapshot_id):
             return None
-        from .signature_policy import has_enough_signatures
+        from .rights import has_enough_signatures
 
         return None if has_enough_signatures(session, snapshot_id) else snapshot_id.hex()
     except (NotFound, InvalidInput):

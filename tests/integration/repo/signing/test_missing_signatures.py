@@ -4,7 +4,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput
-from brain.repo.signing import signature_policy
+from brain.repo.signing import rights
 from brain.trust.ed25519 import format_key
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
@@ -59,10 +59,10 @@ def test_a_threshold_of_two_is_met_by_two_keys_alone(trusting):
     session = brain._session
     enough = []
     for seed in KEY_SEEDS[:2]:
-        enough.append(signature_policy.has_enough_signatures(session, session.head()))
+        enough.append(rights.has_enough_signatures(session, session.head()))
         assert made in brain.signatures.find_missing()
         brain.signatures.sign(key=seed)
-    enough.append(signature_policy.has_enough_signatures(session, session.head()))
+    enough.append(rights.has_enough_signatures(session, session.head()))
     assert enough == [False, False, True]
     assert made not in brain.signatures.find_missing()
 
@@ -70,16 +70,16 @@ def test_a_threshold_of_two_is_met_by_two_keys_alone(trusting):
 def test_what_roots_vouch_for_is_remembered_for_a_bounded_number_of_snapshots(
     trusting, monkeypatch
 ):
-    monkeypatch.setattr(signature_policy, "_MAX_CACHED_ANSWERS", 2)
+    monkeypatch.setattr(rights, "_MAX_CACHED_ANSWERS", 2)
     brain, roots = trusting, frozenset({PUBLIC_KEYS[0]})
     made = [learn(brain, f"{number}\n") for number in range(4)]
     brain.signatures.sign_missing(key=KEY_SEEDS[0])
     session = brain._session
     for here in made * 2:
-        assert signature_policy.is_signed_by_roots(session, bytes.fromhex(here), roots)
+        assert rights.is_signed_by_roots(session, bytes.fromhex(here), roots)
         assert len(session.verified_signatures) <= 2
     stranger = frozenset({PUBLIC_KEYS[1]})
-    assert not signature_policy.is_signed_by_roots(session, bytes.fromhex(made[0]), stranger)
+    assert not rights.is_signed_by_roots(session, bytes.fromhex(made[0]), stranger)
 
 
 def test_a_trust_file_that_is_broken_is_refused_where_signatures_are_counted(trusting):
@@ -88,4 +88,4 @@ def test_a_trust_file_that_is_broken_is_refused_where_signatures_are_counted(tru
     learn(trusting, "One.\n")
     session = trusting._session
     with raises_code("bad_trust", InvalidInput):
-        signature_policy.has_enough_signatures(session, session.head())
+        rights.has_enough_signatures(session, session.head())
