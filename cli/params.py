@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     ParamOfFloat = click.ParamType[float]
 else:
     ParamOfText = ParamOfInt = ParamOfFloat = click.ParamType  # generic for the type checker only
-
-T = TypeVar("T")
 
 MAX_COUNT = 1_000_000_000
 MAX_SECONDS = 86_400
@@ -50,12 +48,16 @@ class OnceOption(click.Option):
 
 
 class TextType(ParamOfText):
-    """Text; bytes that are not UTF-8 are refused with an error of code `code`."""
+    """Text; bytes that are not UTF-8 are refused with an error of code `code`.
+
+    A shell completes what `candidates` finds in the brain, with a word about each.
+    """
 
     name = "text"
+    code = "bad_input"
 
-    def __init__(self, code: str = "bad_input") -> None:
-        self.code = code
+    def __init__(self, code: str = "") -> None:
+        self.code = code or self.code
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the text as it is."""
@@ -72,14 +74,34 @@ class TextType(ParamOfText):
                 ) from None
         return text
 
+    def candidates(self, brain: Brain) -> Iterable[tuple[str, str]]:
+        """Return the values there are, each with what a shell says about it."""
+        return ()
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return what begins with `incomplete`; nothing without a brain, and no message."""
+        from click.shell_completion import CompletionItem
+
+        app = App(directory=ctx.find_root().params.get("directory"), as_json=True)
+        try:
+            found = list(self.candidates(app.brain))
+        except (BrainError, Failure, OSError):
+            return []
+        finally:
+            app.close()
+        return [
+            CompletionItem(value, help=about or None)
+            for value, about in found
+            if value.startswith(incomplete)
+        ]
+
 
 class PathType(TextType):
     """A path; a shell completes the files of the folder."""
 
-    name = "path"
-
-    def __init__(self) -> None:
-        super().__init__("bad_path")
+    name, code = "path", "bad_path"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -95,10 +117,37 @@ class NonEmptyType(TextType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the text."""
-        text = super().convert(value, param, ctx)
-        if not text:
-            self.fail("the value is empty", param, ctx)
-        return text
+        return super().convert(value, param, ctx) or self.fail("the value is empty", param, ctx)
+
+
+class SlugType(TextType):
+    """A skill: its address, path or name."""
+
+    name, code = "slug", "bad_name"
+
+    def candidates(self, brain: Brain) -> Iterable[tuple[str, str]]:
+        """Return the addresses of the skills."""
+        return ((skill.address, skill.description) for skill in brain.skills.list())
+
+
+class BranchType(TextType):
+    """The name of a branch."""
+
+    name, code = "branch", "bad_branch"
+
+    def candidates(self, brain: Brain) -> Iterable[tuple[str, str]]:
+        """Return the branches."""
+        return ((one.name, one.snapshot[:12]) for one in brain.branches.list().branches)
+
+
+class TagType(TextType):
+    """The name of a tag."""
+
+    name, code = "tag", "bad_tag"
+
+    def candidates(self, brain: Brain) -> Iterable[tuple[str, str]]:
+        """Return the tags."""
+        return ((tag.name, tag.snapshot[:12]) for tag in brain.tags.list())
 
 
 class CountType(ParamOfInt):
@@ -126,10 +175,9 @@ class CostType(ParamOfInt):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the amount in millionths."""
-        text = str(value)
-        amount = parse_money(text)
+        amount = parse_money(str(value))
         if amount <= 0:
-            self.fail(f"{text[:40]!r} is not a cost above 0, such as 2.50", param, ctx)
+            self.fail(f"{str(value)[:40]!r} is not a cost above 0, such as 2.50", param, ctx)
         return amount
 
 
@@ -146,86 +194,3 @@ class SecondsType(ParamOfFloat):
         if not _SECONDS_PATTERN().fullmatch(text) or float(text) > MAX_SECONDS:
             self.fail(f"{text[:40]!r} is not a time from 0 to {MAX_SECONDS} seconds", param, ctx)
         return float(text)
-
-
-class SlugType(TextType):
-    """A skill: its address, path or name; a shell completes the addresses."""
-
-    name = "slug"
-
-    def __init__(self) -> None:
-        super().__init__("bad_name")
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return the addresses of skills that begin with `incomplete`."""
-        return _complete_slugs(ctx, incomplete)
-
-
-class BranchType(TextType):
-    """The name of a branch; a shell completes the branches of the brain."""
-
-    name = "branch"
-
-    def __init__(self) -> None:
-        super().__init__("bad_branch")
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return the branches that begin with `incomplete`."""
-        return _complete_branches(ctx, incomplete)
-
-
-class TagType(TextType):
-    """The name of a tag; a shell completes the tags of the brain."""
-
-    name = "tag"
-
-    def __init__(self) -> None:
-        super().__init__("bad_tag")
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return the tags that begin with `incomplete`."""
-        from click.shell_completion import CompletionItem
-
-        return [
-            CompletionItem(tag.name, help=tag.snapshot[:12])
-            for tag in _query_brain(ctx, lambda brain: brain.tags.list())
-            if tag.name.startswith(incomplete)
-        ]
-
-
-def _complete_slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-    """Return the addresses of skills that begin with `incomplete`."""
-    from click.shell_completion import CompletionItem
-
-    return [
-        CompletionItem(skill.address, help=skill.description or None)
-        for skill in _query_brain(ctx, lambda brain: brain.skills.list())
-        if skill.address.startswith(incomplete)
-    ]
-
-
-def _complete_branches(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-    """Return the branches that begin with `incomplete`."""
-    from click.shell_completion import CompletionItem
-
-    return [
-        CompletionItem(branch.name, help=branch.snapshot[:12])
-        for branch in _query_brain(ctx, lambda brain: brain.branches.list().branches)
-        if branch.name.startswith(incomplete)
-    ]
-
-
-def _query_brain(ctx: click.Context, query: Callable[[Brain], list[T]]) -> list[T]:
-    app = App(directory=ctx.find_root().params.get("directory"), as_json=True)
-    try:
-        return query(app.brain)
-    except (BrainError, Failure, OSError):
-        return []  # a shell shows no error message
-    finally:
-        app.close()
