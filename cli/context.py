@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from brain.errors import BrainError, InvalidInput, StoreError, printable_text
+from brain.errors import BrainError, InvalidInput, NoBrain, StoreError, printable_text
 from brain.util.text import login_name
 
 from . import terminal
@@ -16,7 +17,6 @@ from .error_report import USAGE, Failure
 if TYPE_CHECKING:
     from brain import Brain
     from brain.chain.evm.evm_ledger import EvmLedger
-    from brain.chain.evm.fees import Quote
     from brain.chain.ledger_protocol import Ledger
     from brain.experience.settings import ExperienceSettings
     from brain.repo.session import SigningKeyProvider
@@ -151,19 +151,15 @@ class App:
 
         If `transactions_signed_by` is set, to an address or "", no key of this machine signs.
         """
+        from .render.costs import cost_line
         from .settings import user_ledgers
 
         return user_ledgers.open_evm_ledger(
             name,
-            self._print_cost,
+            lambda quote: self.print_note(f"Sending: {cost_line(quote)}"),
             lambda line: self.print_note(f"Note: {line}"),
             self.transactions_signed_by,
         )
-
-    def _print_cost(self, quote: Quote) -> None:
-        from .render.costs import cost_line
-
-        self.print_note(f"Sending: {cost_line(quote)}")
 
     def pinned_roots(self, brain: str) -> list[str]:
         """Return the root keys that the user has pinned for a brain."""
@@ -179,9 +175,9 @@ class App:
 
     def open_embedder(self) -> Embedder | None:
         """Open the embedder of the user, once."""
-        if self._embedders is None:
-            from .settings import user_models
+        from .settings import user_models
 
+        if self._embedders is None:
             self._embedders = [user_models.open_user_embedder()]
         return self._embedders[0]
 
@@ -236,9 +232,7 @@ class App:
     def show_progress(self, what: str, done: int, total: int) -> None:
         """Show the progress of work such as rebuilding a cache; see `ProgressBar`."""
         if self.progress_bar is None:
-            from .terminal import ProgressBar
-
-            self.progress_bar = ProgressBar(self)
+            self.progress_bar = terminal.ProgressBar(self)
         self.progress_bar(what, done, total)
 
     def close(self) -> None:
@@ -260,34 +254,26 @@ class App:
         return f"brain -C {shlex.quote(self.directory)}" if self.directory else "brain"
 
     def brain_folder(self) -> Path:
-        """Return the folder of the brain; see `brain`."""
-        if self._folder is None:
-            self._folder = self._find_folder()
-        return self._folder
+        """Return the folder of the brain; see `brain`.
 
-    def _find_folder(self) -> Path:
+        A note says so if the current folder is inside another brain than the one that is named.
+        """
         from brain import find_brain
 
-        if self.directory is None:
-            return find_brain(current_directory())
-        if not self.directory:
-            raise Failure(
-                "usage", "the folder after -C is empty", "name the folder of a brain", USAGE
-            )
-        named = Path(self.directory)
-        self._warn_other_brain(named)
-        return named
-
-    def _warn_other_brain(self, named: Path) -> None:
-        """Warn if the current folder is inside another brain than the one used."""
-        from brain import NoBrain, find_brain
-
-        try:
-            here = find_brain(Path.cwd())
-            if not here.samefile(named):
-                self.print_note(f"Note: working on the brain in {named}, not on the one in {here}")
-        except (NoBrain, OSError):
-            return
+        if self._folder is None and self.directory is None:
+            self._folder = find_brain(current_directory())
+        elif self._folder is None:
+            if not self.directory:
+                raise Failure(
+                    "usage", "the folder after -C is empty", "name the folder of a brain", USAGE
+                )
+            self._folder = named = Path(self.directory)
+            with suppress(NoBrain, OSError):
+                here = find_brain(Path.cwd())
+                if not here.samefile(named):
+                    note = f"working on the brain in {named}, not on the one in {here}"
+                    self.print_note(f"Note: {note}")
+        return self._folder
 
 
 def _raise(error: Exception) -> NoReturn:

@@ -11,15 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TextIO, TypeVar
 
 from brain.errors import BrainError
 
 if TYPE_CHECKING:
-    import subprocess
-
     from rich.progress import Progress, TaskID
 
 
@@ -65,11 +63,9 @@ def escape_lines(text: str) -> str:
     """Return `text` with every non-printing character but line ends and tabs escaped."""
     if text.isprintable():
         return text
-    return "\n".join("\t".join(map(escape, line.split("\t"))) for line in _split_lines(text))
-
-
-def _split_lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").split("\n")
+    return "\n".join(
+        "\t".join(map(escape, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n")
+    )
 
 
 _ASCII_FORMS = {"→": "->", "▸": ">", "…": "...", "·": "-", "—": "-", "≥": ">="}
@@ -97,16 +93,25 @@ def prepare_streams() -> None:
         _occupy_closed_descriptors()
 
 
+@contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is closed"
+        raise OutputFailed(
+            f"cannot write to standard output: {reason}", hint="send the output to another place"
+        ) from problem
+
+
 def write_stdout(text: str) -> None:
     """Write `text` to stdout."""
     if sys.stdout is None:
         raise OutputFailed("standard output is closed")
-    try:
+    with _output_errors():
         sys.stdout.write(text)
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as problem:
-        raise _output_error(problem) from problem
 
 
 def write_stdout_utf8(pages: Iterable[bytes]) -> None:
@@ -116,13 +121,8 @@ def write_stdout_utf8(pages: Iterable[bytes]) -> None:
         write_stdout(b"".join(pages).decode())
         return
     flush_stdout()
-    try:
-        for page in pages:
-            out.buffer.write(page)
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as problem:
-        raise _output_error(problem) from problem
+    with _output_errors():
+        out.buffer.writelines(pages)
 
 
 def write_lines(lines: Iterable[str]) -> None:
@@ -133,13 +133,9 @@ def write_lines(lines: Iterable[str]) -> None:
 
 def flush_stdout() -> None:
     """Write out what is buffered for stdout."""
-    try:
-        if sys.stdout is not None:
+    if sys.stdout is not None:
+        with _output_errors():
             sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as problem:
-        raise _output_error(problem) from problem
 
 
 def write_stderr(text: str) -> None:
@@ -160,13 +156,6 @@ def release_streams() -> None:
                 stream.flush()
         except (OSError, ValueError):
             _redirect_to_null(stream)
-
-
-def _output_error(problem: OSError | ValueError) -> OutputFailed:
-    reason = problem.strerror if isinstance(problem, OSError) else "it is closed"
-    return OutputFailed(
-        f"cannot write to standard output: {reason}", hint="send the output to another place"
-    )
 
 
 def _encode_plain(problem: UnicodeError) -> tuple[str | bytes, int]:
@@ -209,12 +198,15 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def terminate_on_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into `Terminated`; an ignored signal (nohup) stays ignored."""
-    before = {number: signal.getsignal(number) for number in _available_signals()}
+def _handle_signals(handle: Any, *more: str, only_default: bool = False) -> Iterator[None]:
+    """Have `handle` called at the ending signals and `more`, of which ignored ones stay so."""
+    numbers = [getattr(signal, name, None) for name in (*_ENDING_SIGNALS, *more)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.getsignal(number) for number in numbers if number is not None}
     for number, handler in before.items():
-        if handler == signal.SIG_DFL:
-            signal.signal(number, _raise_terminated)
+        if handler == signal.SIG_DFL or not (only_default or handler == signal.SIG_IGN):
+            signal.signal(number, handle)
     try:
         yield
     finally:
@@ -222,49 +214,31 @@ def terminate_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def ignore_signals() -> Iterator[None]:
+def terminate_on_signals() -> AbstractContextManager[None]:
+    """Turn SIGTERM and SIGHUP into `Terminated`; an ignored signal (nohup) stays ignored."""
+    return _handle_signals(_raise_terminated, only_default=True)
+
+
+def ignore_signals() -> AbstractContextManager[None]:
     """Ignore signals while the error is printed."""
-    before = {number: signal.getsignal(number) for number in _available_signals("SIGINT")}
-    for number in before:
-        signal.signal(number, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return _handle_signals(signal.SIG_IGN, "SIGINT")
 
 
 @contextmanager
 def stop_on_signal(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first ending signal, including SIGINT; a second one ends the process.
+    """Call `stop` at the first ending signal, including SIGINT; a second one ends the process."""
+    has_stopped = False
 
-    A signal that is ignored stays ignored.
-    """
-    before = {number: signal.getsignal(number) for number in _available_signals("SIGINT")}
-    replaced = {number: old for number, old in before.items() if old != signal.SIG_IGN}
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        restore()
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal has_stopped
+        if has_stopped:
+            handler = signal.default_int_handler if number == signal.SIGINT else _raise_terminated
+            handler(number, frame)
+        has_stopped = True
         stop()
 
-    def restore() -> None:
-        for number, handler in replaced.items():
-            signal.signal(number, handler)
-
-    for number in replaced:
-        signal.signal(number, ask)
-    try:
+    with _handle_signals(ask, "SIGINT"):
         yield
-    finally:
-        restore()
-
-
-def _available_signals(*more: str) -> list[signal.Signals]:
-    """Return the signals of this system; none outside the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        return []
-    return [getattr(signal, name) for name in (*_ENDING_SIGNALS, *more) if hasattr(signal, name)]
 
 
 def _raise_terminated(number: int, _frame: FrameType | None) -> None:
@@ -401,12 +375,6 @@ def _print_to_pager(command: list[str]) -> Iterator[None]:
         with suppress(OSError):
             stream.close()
         sys.stdout = terminal
-        _wait_for(pager)
-
-
-def _wait_for(pager: subprocess.Popen[bytes]) -> None:
-    """Wait until the user leaves the pager, which gets an interrupt from the keyboard too."""
-    while True:
-        with suppress(KeyboardInterrupt):
-            pager.wait()
-            return
+        while pager.poll() is None:  # an interrupt from the keyboard goes to the pager, too
+            with suppress(KeyboardInterrupt):
+                pager.wait()

@@ -55,34 +55,20 @@ def read_text_input(name: str, max_bytes: int, what: str) -> str:
         ) from error
 
 
-_LINE_START = "line "
-"""How a message about a line of a file begins."""
-
-
 @contextmanager
-def named_in_errors(name: str) -> Iterator[None]:
-    """Put the file `name` in front of the messages of errors, which are about its content."""
+def named_in_errors(name: str | None, lines_only: bool = False) -> Iterator[None]:
+    """Put the file `name` in front of the messages of errors, which are about its content.
+
+    With `lines_only`, only of those that begin with the number of a line.
+    """
     try:
         yield
     except BrainError as error:
-        sign = "," if error.message.startswith(_LINE_START) else ":"
-        error.message = f"{_shown_name(name)}{sign} {error.message}"
+        about_line = error.message.startswith("line ")
+        if name is not None and (about_line or not lines_only):
+            shown = "standard input" if name == "-" else printable_text(name)
+            error.message = f"{shown}{',' if about_line else ':'} {error.message}"
         raise
-
-
-@contextmanager
-def named_with_lines(name: str | None) -> Iterator[None]:
-    """Put the file `name` in front of messages that begin with the number of a line."""
-    try:
-        yield
-    except BrainError as error:
-        if name is not None and error.message.startswith(_LINE_START):
-            error.message = f"{_shown_name(name)}, {error.message}"
-        raise
-
-
-def _shown_name(name: str) -> str:
-    return "standard input" if name == "-" else printable_text(name)
 
 
 def open_standard_input() -> BinaryIO:

@@ -68,65 +68,55 @@ def example_folder() -> Path:
     )
 
 
+_FIRST_STEPS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("A folder of plain files becomes a brain", ("init",), "created in"),
+    (
+        "Its state is recorded; the bundle hash stands for every byte of it",
+        ("snapshot", "-m", "What the auditor knows"),
+        "Bundle",
+    ),
+    (
+        "The agent learns: the skill gets version 2, and the hash changes",
+        ("skill", "upsert", DEMO_SLUG, "-f", "../lesson.md", "-m", "Roll-ups have a sequencer"),
+        f"{DEMO_SLUG} upgraded 1 → 2",
+    ),
+    ("The difference between both snapshots", ("diff", "@~1", "@"), f"{DEMO_SLUG} upgraded 1 → 2"),
+    ("The lineage", ("log",), "Roll-ups have a sequencer"),
+    ("The Level-0 index: one line per skill, no bodies", ("index",), f"▸ {DEMO_SLUG}: "),
+    ("The system prompt with that index", ("prompt",), f"▸ {DEMO_SLUG}: "),
+    ("Everything hashes to what it claims", ("verify", "--deep"), "Verified"),
+    (
+        "The head is committed to a ledger: here the log of this machine, which needs no set-up",
+        ("chain", "commit"),
+        "as commitment 1",
+    ),
+    (
+        "Readers of the log have to know its key from elsewhere, as the key of a person",
+        ("chain", "status"),
+        "Key of the log: ",
+    ),
+    (
+        "One file proves it: this skill is in the snapshot that was committed",
+        ("chain", "evidence", "--path", f"skills/{DEMO_SLUG}/SKILL.md", "-o", "../evidence.json"),
+        "Evidence in ../evidence.json",
+    ),
+)
+"""Title, command and words of its output, of the steps before the store is damaged."""
+
+
 def run_demo(workshop: Path) -> Iterator[DemoStep]:
     """Run the demo in the empty folder `workshop`, one step at a time."""
     auditor = workshop / "auditor"
     shutil.copytree(example_folder(), auditor, ignore=shutil.ignore_patterns("__pycache__"))
     (workshop / "lesson.md").write_text(LESSON_BODY, "utf-8")
-
-    yield _run_step(auditor, "A folder of plain files becomes a brain", "init", says="created in")
-    first = _run_step(
-        auditor,
-        "Its state is recorded; the bundle hash stands for every byte of it",
-        *("snapshot", "-m", "What the auditor knows"),
-        says="Bundle",
-    )
-    yield first
-    second = _run_step(
-        auditor,
-        "The agent learns: the skill gets version 2, and the hash changes",
-        *("skill", "upsert", DEMO_SLUG, "-f", "../lesson.md", "-m", "Roll-ups have a sequencer"),
-        says=f"{DEMO_SLUG} upgraded 1 → 2",
-    )
-    yield second._replace(ok=second.ok and _printed_bundle(first) != _printed_bundle(second))
-    yield _run_step(
-        auditor,
-        "The difference between both snapshots",
-        "diff",
-        "@~1",
-        "@",
-        says=f"{DEMO_SLUG} upgraded 1 → 2",
-    )
-    yield _run_step(auditor, "The lineage", "log", says="Roll-ups have a sequencer")
-    yield _run_step(
-        auditor,
-        "The Level-0 index: one line per skill, no bodies",
-        "index",
-        says=f"▸ {DEMO_SLUG}: ",
-    )
-    yield _run_step(auditor, "The system prompt with that index", "prompt", says=f"▸ {DEMO_SLUG}: ")
-    yield _run_step(
-        auditor, "Everything hashes to what it claims", "verify", "--deep", says="Verified"
-    )
-    yield _run_step(
-        auditor,
-        "The head is committed to a ledger: here the log of this machine, which needs no set-up",
-        *("chain", "commit"),
-        says="as commitment 1",
-    )
-    key = _run_step(
-        auditor,
-        "Readers of the log have to know its key from elsewhere, as the key of a person",
-        *("chain", "status"),
-        says="Key of the log: ",
-    )
-    yield key
-    yield _run_step(
-        auditor,
-        "One file proves it: this skill is in the snapshot that was committed",
-        *("chain", "evidence", "--path", f"skills/{DEMO_SLUG}/SKILL.md", "-o", "../evidence.json"),
-        says="Evidence in ../evidence.json",
-    )
+    steps: list[DemoStep] = []
+    for title, command, says in _FIRST_STEPS:
+        step = _run_step(auditor, title, *command, says=says)
+        if command[:2] == ("skill", "upsert"):
+            step = step._replace(ok=step.ok and _printed_bundle(steps[-1]) != _printed_bundle(step))
+        steps.append(step)
+        yield step
+    key = next(step.output for step in steps if "Key of the log: " in step.output)
     shutil.copy(auditor / "skills" / DEMO_SLUG / "SKILL.md", workshop / "SKILL.md")
     at = flip_bit(auditor / ".brain", DAMAGED_TEXT)
     yield _run_step(
@@ -140,7 +130,7 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
         workshop,
         "The evidence is still valid: it is verified offline, without the brain",
         *("verify", "evidence.json", "--content", "SKILL.md"),
-        *("--log-key", key.output.rpartition("Key of the log: ")[2].strip()),
+        *("--log-key", key.rpartition("Key of the log: ")[2].strip()),
         says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
     )
     if has_sandbox():
@@ -150,32 +140,32 @@ def run_demo(workshop: Path) -> Iterator[DemoStep]:
 def _run_tool_act(folder: Path) -> Iterator[DemoStep]:
     """Let an agent make itself a tool, in a new brain: it breaks, and is rolled back."""
     folder.mkdir()
-    slug, payload = demo_agent.NAME.replace("_", "-"), '{"reserve": 990, "paid": 10}'
-    yield _run_step(folder, "A new brain, for an agent that makes tools", "init", says="created in")
-    yield _run_agent(
-        folder,
-        "It makes a tool: refused without a true test, admitted with one, called by name",
-        "make",
-        says=f"{demo_agent.NAME} is admitted as version 1",
-    )
-    yield _run_step(
-        folder,
-        "The same program runs for people, in its sandbox",
-        *("skill", "run", slug, payload),
-        says='{"basis_points": 100}',
-    )
-    yield _run_agent(
-        folder,
-        "It makes the tool worse, which no test showed: after three failures it is rolled back",
-        "worse",
-        says="version 1 did better, and is back as version 3",
-    )
-    yield _run_step(
-        folder, "Every decision has its reason", "why", slug, says="failed with 3 of 3 inputs"
-    )
-    yield _run_step(
-        folder, "The verdicts are verified with the lineage", "verify", "--deep", says="Verified"
-    )
+    name, payload = demo_agent.NAME, '{"reserve": 990, "paid": 10}'
+    slug, agent = name.replace("_", "-"), "brain_cli.demo_agent"
+    for title, module, call, says in (
+        ("A new brain, for an agent that makes tools", "", ("init",), "created in"),
+        (
+            "It makes a tool: refused without a true test, admitted with one, called by name",
+            agent,
+            ("make",),
+            f"{name} is admitted as version 1",
+        ),
+        (
+            "The same program runs for people, in its sandbox",
+            "",
+            ("skill", "run", slug, payload),
+            '{"basis_points": 100}',
+        ),
+        (
+            "It makes the tool worse, which no test showed: after three failures it is rolled back",
+            agent,
+            ("worse",),
+            "version 1 did better, and is back as version 3",
+        ),
+        ("Every decision has its reason", "", ("why", slug), "failed with 3 of 3 inputs"),
+        ("The verdicts are verified with the lineage", "", ("verify", "--deep"), "Verified"),
+    ):
+        yield _run_step(folder, title, *call, says=says, module=module)
 
 
 def flip_bit(control: Path, mark: bytes) -> int:
@@ -207,31 +197,14 @@ def _printed_bundle(step: DemoStep) -> str:
     return found[-1] if found else ""
 
 
-def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int = 0) -> DemoStep:
-    """Run `brain` with `arguments` in `folder`; it must end with `status` and print `says`."""
+def _run_step(
+    folder: Path, title: str, *arguments: str, says: str, status: int = 0, module: str = ""
+) -> DemoStep:
+    """Run `brain`, or another module, in `folder`; it must end with `status` and print `says`."""
     quotes = {word: "'" if '"' in word else '"' for word in arguments if " " in word}
     words = [f"{quotes.get(word, '')}{word}{quotes.get(word, '')}" for word in arguments]
-    command = " ".join(["brain", *words])
-    return _run_module(folder, title, command, "brain_cli", *arguments, says=says, status=status)
-
-
-def _run_agent(folder: Path, title: str, part: str, says: str) -> DemoStep:
-    """Run a part of the agent of the demo."""
-    command = f"python -m brain_cli.demo_agent {part}"
-    return _run_module(folder, title, command, "brain_cli.demo_agent", part, says=says)
-
-
-def _run_module(
-    folder: Path,
-    title: str,
-    command: str,
-    module: str,
-    *arguments: str,
-    says: str,
-    status: int = 0,
-) -> DemoStep:
     process = subprocess.run(
-        [sys.executable, "-P", "-m", module, *arguments],
+        [sys.executable, "-P", "-m", module or "brain_cli", *arguments],
         cwd=folder,
         env=_demo_environment(folder.parent),
         stdin=subprocess.DEVNULL,
@@ -241,6 +214,7 @@ def _run_module(
         errors="replace",
         check=False,
     )
+    command = " ".join([f"python -m {module}" if module else "brain", *words])
     ok = process.returncode == status and says in process.stdout
     return DemoStep(title, command, process.returncode, process.stdout, ok)
 

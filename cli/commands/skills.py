@@ -29,7 +29,7 @@ from ..terminal import (
     write_stdout,
     write_stdout_utf8,
 )
-from ..user_files import named_with_lines, read_input
+from ..user_files import named_in_errors, read_input
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -191,7 +191,7 @@ def skill_upsert_command(
     that looks like a secret is reported.
     """
     body, files = _read_skill(app, file)
-    with named_with_lines(file):
+    with named_in_errors(file, lines_only=True):
         similar = app.brain.skills.find_duplicates(name, description, body)
     ledger = None
     if commit:
@@ -199,7 +199,7 @@ def skill_upsert_command(
 
         ledger = open_chosen_ledger(app, None)
         app.brain.ledger.opener = None  # else the policy of the manifest would commit, too
-    with named_with_lines(file):
+    with named_in_errors(file, lines_only=True):
         result = app.brain.skills.upsert(
             name,
             body,
