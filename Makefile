@@ -6,7 +6,7 @@
 # make lock     the versions that all of these install, raised to the newest allowed
 # make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
-# make docs     docs/errors.md, and in build/docs the reference of commands and of their JSON
+# make docs     the reference of commands, and of the JSON that they print, in build/docs
 
 PYTHON  ?= python3
 VENV    ?= .venv
@@ -80,7 +80,6 @@ bench: $(VENV)-bench/bin/python
 
 docs: $(VENV)/installed
 	@$(BIN)/python -m tests.reference build/docs
-	@$(BIN)/python -m tests.error_reference docs/errors.md
 
 # Users of the wheel have the ranges of pyproject.toml; these are the versions that pass the tests.
 # A file holds what those before it lack on some machine. None names a registry: each machine asks

@@ -42,12 +42,12 @@ class Failure(Exception):
 
 
 _ERRNO_CODES = {
-    errno.ENOSPC: "disk_full",
-    errno.EDQUOT: "disk_full",
+    errno.ENOSPC: "no_space",
+    errno.EDQUOT: "no_space",
     errno.EMFILE: "too_many_open_files",
     errno.ENFILE: "too_many_open_files",
-    errno.EACCES: "permission_denied",
-    errno.EPERM: "permission_denied",
+    errno.EACCES: "no_access",
+    errno.EPERM: "no_access",
     errno.EROFS: "read_only",
     errno.ENOENT: "no_such_file",
     errno.EISDIR: "is_a_folder",
@@ -58,16 +58,16 @@ _OS_SENTENCES = {
     "is_a_folder": "{} is a folder, not a file",
     "no_such_file": "{} does not exist",
     "not_a_folder": "{} is not a folder, or is below a file",
-    "permission_denied": "access to {} is denied",
+    "no_access": "access to {} is denied",
     "read_only": "{} is on a file system that cannot be written",
 }
 _OS_HINTS = {
-    "disk_full": "free some space and try again",
+    "no_space": "free some space and try again",
     "io_error": "check the file, and the disk that it is on",
     "is_a_folder": "name a file in it",
     "no_such_file": "check its name: it is relative to the current folder",
     "not_a_folder": "check the path",
-    "permission_denied": ACCESS_HINT,
+    "no_access": ACCESS_HINT,
     "read_only": "name a folder that you can write to",
     "too_many_open_files": "close some programs, or raise the limit (`ulimit -n`)",
 }

@@ -371,7 +371,7 @@ class Connection:
         if self._was_begun and not self._raw.in_transaction:
             raise StoreError(
                 "the transaction was rolled back after an earlier error",
-                code="rolled_back",
+                code="transaction_lost",
                 hint="nothing of it was kept; see the first error",
             )
 

@@ -1,5 +1,6 @@
 """Help, words, errors and completion."""
 
+import ast
 import errno
 import inspect
 import os
@@ -13,8 +14,9 @@ from pathlib import Path
 
 import click
 import pytest
+from brain_cli import error_report
 from brain_cli.command import EXIT_MEANINGS, BrainCommand, LazyGroup
-from brain_cli.error_report import describe_error, print_error
+from brain_cli.error_report import NOT_ADMITTED, describe_error, print_error
 from brain_cli.invocation import root_group
 from brain_cli.render import changes, human_format
 from brain_cli.terminal import Terminated
@@ -24,7 +26,6 @@ from brain.errors import error_from_os
 from brain.results import MergedSkill, PathChange, SkillChange, Upserted
 from tests import reference
 from tests.cli.conftest import environment, validate
-from tests.error_reference import list_errors, render_table
 
 
 def commands(
@@ -98,10 +99,40 @@ def test_the_help_of_a_group_is_one_screen(path, cli):
         assert f"  {option.opts[0]}" in "\n".join(lines)
 
 
-def test_the_table_of_errors_is_that_of_the_code(project):
-    assert (project / "docs/errors.md").read_text("utf-8") == render_table(), "run `make docs`"
-    codes = {row.code for row in list_errors()}
-    assert {"no_brain", "no_skill", "bad_version"} <= codes and len(codes) > 150
+def raised_statuses(source: str) -> Iterator[tuple[str, int]]:
+    """Yield the codes of the errors that a module raises, where they are written out."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        kind = getattr(library, node.func.id, None)
+        if isinstance(kind, type) and issubclass(kind, library.BrainError):
+            code = given.get("code", ast.Constant(kind.code))
+            if isinstance(code, ast.Constant):
+                yield str(code.value), kind.exit_status
+        elif node.func.id == "Failure" and node.args:
+            status = given.get("status", node.args[3] if len(node.args) > 3 else None)
+            for part in ast.walk(node.args[0]):
+                if isinstance(part, ast.Constant):
+                    yield str(part.value), getattr(error_report, getattr(status, "id", ""), 1)
+
+
+def test_the_page_of_errors_has_codes_with_the_statuses_that_they_are_raised_with(project):
+    page = (project / "docs/errors.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+    files = [*project.glob("brain/**/*.py"), *project.glob("cli/**/*.py")]
+    sources = [file.read_text("utf-8") for file in files]
+    raised = {row for source in sources for row in raised_statuses(source)}
+    seen = {code for code, _ in raised}
+    for code, status in rows:
+        assert any(f'"{code}"' in source for source in sources), code
+        # Commands give 13 to codes of the library; tables give some codes to errors of the system.
+        assert (code, int(status)) in raised or int(status) == NOT_ADMITTED or code not in seen
+    others = set(re.findall(r"`((?:no|ambiguous|bad|nothing)_[a-z_]+)`", page))
+    assert others - {"no_space"} <= seen
+    listed = re.findall(r"^\| (\d+)(?:,| \|)", page, re.MULTILINE)
+    assert set(map(int, listed)) == set(EXIT_MEANINGS)
+    assert len(rows) == len(dict(rows)) <= 60
 
 
 def test_the_reference_has_every_command_and_every_type_that_it_names(tmp_path):
@@ -264,9 +295,9 @@ class Odd(Exception):
         (BrokenPipeError(errno.EPIPE, "x"), 141, "broken_pipe"),
         (MemoryError(), 1, "out_of_memory"),
         (RecursionError("x"), 1, "too_deep"),
-        (OSError(errno.ENOSPC, "No space left on device"), 1, "disk_full"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "no_space"),
         (OSError(errno.EMFILE, "Too many open files"), 1, "too_many_open_files"),
-        (PermissionError(errno.EACCES, "Permission denied"), 1, "permission_denied"),
+        (PermissionError(errno.EACCES, "Permission denied"), 1, "no_access"),
         (OSError(errno.EIO, "Input/output error"), 1, "io_error"),
         (Odd("x"), 1, "internal"),
     ],

@@ -109,7 +109,11 @@ def account_from_keystore(content: bytes, passphrase: str) -> Account:
     """
     keystore = _parse_keystore(content)
     if not passphrase:
-        raise _passphrase_needed_error()
+        raise InvalidInput(
+            "the keystore needs a passphrase",
+            code="passphrase_needed",
+            hint="name a file that holds it, with --passphrase-file FILE",
+        )
     with preserve_recursion_limit():
         from eth_account import Account as Library
 
@@ -151,14 +155,6 @@ def _parse_keystore(content: bytes) -> dict[str, Any]:
 
 def _is_key(key: bytes) -> bool:
     return len(key) == 32 and 0 < int.from_bytes(key, "big") < _ORDER
-
-
-def _passphrase_needed_error() -> InvalidInput:
-    return InvalidInput(
-        "the keystore needs a passphrase",
-        code="passphrase_needed",
-        hint="name a file that holds it, with --passphrase-file FILE",
-    )
 
 
 def _refuse_key(reason: str) -> NoReturn:

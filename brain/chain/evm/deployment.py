@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...errors import LedgerError
+from ...errors import Conflict, LedgerError
 from .. import contracts
 from ..evidence import rlp
 from ..evidence.keccak import keccak256
@@ -73,7 +73,7 @@ class Deployment:
             )
         sent = self._context.wait_until_included(record)
         if sent.block is None:
-            raise LedgerError(
+            raise Conflict(
                 f"the deployment is pending, in transaction {sent.transaction}",
                 code="pending",
                 hint="wait for the next blocks, and run it again",

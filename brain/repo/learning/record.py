@@ -165,13 +165,13 @@ def record_untried(
 def record_in_proposal(session: Session, change: ProposedChange) -> Upserted | None:
     """Record a change that nothing tried, in the proposal that this brain works on.
 
-    None if it changes nothing. Raises as `Gate.propose`, and `Conflict` (`no_proposal`) outside
+    None if it changes nothing. Raises as `Gate.propose`, and `Conflict` (`not_in_proposal`) outside
     of a proposal.
     """
     if not session.proposal:
         raise Conflict(
             "a change that nothing tried is recorded in a proposal alone",
-            code="no_proposal",
+            code="not_in_proposal",
             hint="open one with `brain.proposals.open`",
         )
     planned = plan_change(session, change)

@@ -9,12 +9,12 @@ from ...errors import BrainError
 
 
 def require_sdk() -> None:
-    """Raise `BrainError` (`missing_extra`) if the SDK is not installed."""
+    """Raise `BrainError` (`not_installed`) if the SDK is not installed."""
     from importlib.util import find_spec
 
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
         raise BrainError(
             "serving agents needs the package mcp, version 2.3 or later",
-            code="missing_extra",
+            code="not_installed",
             hint="pip install 'agent-brain[serve]'",
         )

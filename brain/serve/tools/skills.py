@@ -48,7 +48,11 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     every = [skill for skill in brain.skills.list() if not skill.user_only]
     matching = [skill for skill in every if _is_in_category(skill, category)]
     if category and not matching:
-        raise _no_category_failure(category, every)
+        raise ToolFailure(
+            f"There is no category '{category}'.",
+            code="no_category",
+            hint=f"Categories: {_category_names(every)}.",
+        )
     first = find_position(matching, cursor) if cursor else 0
     page = _fit_to_page(matching[first:])
     last = first + len(page)
@@ -151,14 +155,6 @@ def _is_in_category(skill: Skill | Selected, category: str) -> bool:
 def _category_names(skills: list[Skill]) -> str:
     names = sorted({category_from_path(skill.path) for skill in skills} - {""})
     return ", ".join(map(printable_text, names[:_MAX_CATEGORIES])) or "none"
-
-
-def _no_category_failure(category: str, skills: list[Skill]) -> ToolFailure:
-    return ToolFailure(
-        f"There is no category '{category}'.",
-        code="no_category",
-        hint=f"Categories: {_category_names(skills)}.",
-    )
 
 
 MAX_FILE_CHARS = 200_000

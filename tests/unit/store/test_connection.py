@@ -83,7 +83,7 @@ def test_nothing_is_written_after_the_engine_rolled_back_by_itself(tmp_path):
             db.commit,
         ]
         for attempt in attempts:
-            with raises_code("rolled_back", StoreError):
+            with raises_code("transaction_lost", StoreError):
                 attempt()
         db.roll_back()
         assert db.fetch_all("SELECT x FROM t") == []

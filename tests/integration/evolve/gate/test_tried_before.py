@@ -83,7 +83,7 @@ def test_a_proposal_that_nothing_tried_stands_in_the_way_of_no_gate(tmp_path):
                 *(f"memory/{name}.md" for name in "ab"),
                 f"skills/{SKILL}/SKILL.md",
             }
-        with raises_code("no_proposal", Conflict):
+        with raises_code("not_in_proposal", Conflict):
             brain.gate.record_untried(change(BETTER, "grind"))
         assert try_again(brain)[0].done == "admitted"
 
