@@ -15,24 +15,15 @@ if TYPE_CHECKING:
 
     from .context import App
 
-ALL_LEDGERS = "all"
-
-
-def resolve_ledger_name(app: App, name: str | None) -> str:
-    """Return `name`, else the ledger in the manifest, else "local"."""
-    if name:
-        return name
-    policy = app.brain.ledger.read_policy()
-    return policy.ledger if policy else LOCAL_LEDGER
-
 
 def open_chosen_ledger(app: App, name: str | None) -> Ledger:
-    """Open the ledger that `resolve_ledger_name` returns, to write to it."""
-    return app.open_ledger(resolve_ledger_name(app, name))
+    """Open the ledger `name`, else that in the manifest, else the log here, to write to it."""
+    policy = None if name else app.brain.ledger.read_policy()
+    return app.open_ledger(name or (policy.ledger if policy else LOCAL_LEDGER))
 
 
 def open_anchoring_ledger(app: App, name: str | None) -> Ledger:
-    """Open the ledger that `resolve_ledger_name` returns, to read it.
+    """Open the ledger as `open_chosen_ledger`, to read it.
 
     For a ledger on a chain this may be a log that is anchored there.
     """
@@ -48,7 +39,7 @@ def open_anchoring_ledger(app: App, name: str | None) -> Ledger:
 
 def open_ledgers(app: App, name: str) -> list[Ledger]:
     """Open the ledger `name` to read it, or for "all" every ledger with a contract and the log."""
-    if name != ALL_LEDGERS:
+    if name != "all":
         return [open_anchoring_ledger(app, name)]
     ledgers = read_table("ledger")
     deployed = sorted(each for each, fields in ledgers.items() if fields.get("contract"))

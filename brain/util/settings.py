@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 MAX_SETTINGS_BYTES = 1 << 20
 """Size limit of a settings file."""
 
-MakeSettingsError = Callable[[str], InvalidInput]
-"""Makes the error for a message."""
-
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
@@ -38,27 +35,6 @@ def exclusive_lock(path: Path) -> Iterator[None]:
 def replace_settings_file(path: Path, document: Mapping[str, Any]) -> None:
     """Replace a settings file, for its owner alone; call it under `exclusive_lock`."""
     write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
-
-
-def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dict[str, Any] | None:
-    """Return the fields of a settings file of `format`, None if the file is missing.
-
-    Raises the error of `make_error` if the file is too large or malformed.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SETTINGS_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    if len(data) > MAX_SETTINGS_BYTES:
-        raise make_error(f"{path} is larger than {MAX_SETTINGS_BYTES} bytes")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise make_error(f"{path} is not JSON") from error
-    if not isinstance(document, dict) or document.pop("format", None) != format:
-        raise make_error(f"{path} is not of the format '{format}'")
-    return document
 
 
 _Settings = TypeVar("_Settings", bound="DataclassInstance")
@@ -106,8 +82,27 @@ class SettingsFormat(Generic[_Settings]):
         return settings
 
     def read_key(self, path: str) -> str:
-        """Return the key in a file. Raises `InvalidInput` (`no_key`, `key_readable`)."""
-        return read_key_file(path, self.owner, self.command)
+        """Return the key in a file that only its owner may read.
+
+        Raises `InvalidInput` (`no_key`, `key_readable`).
+        """
+        hint = f"name its file with `{self.command}.key-file FILE`"
+        try:
+            data = read_secret_file(path, MAX_API_KEY_BYTES, f"the key of {self.owner}")
+        except OSError as error:
+            raise InvalidInput(
+                f"the key of {self.owner} cannot be read from {path}: {error.strerror}",
+                code="no_key",
+                hint=hint,
+            ) from error
+        key = data.decode("ascii", "replace").strip()
+        if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
+            raise InvalidInput(
+                f"{path} holds no key of {self.owner}",
+                code="no_key",
+                hint=f"write only the key to it, or {hint}",
+            )
+        return key
 
 
 MAX_API_KEY_BYTES = 16 << 10
@@ -148,27 +143,3 @@ def _is_private_host(host: str) -> bool:
         return ipaddress.ip_address(host).is_private
     except ValueError:
         return host in _LOCAL_NAMES
-
-
-def read_key_file(path: str, owner: str, command: str) -> str:
-    """Return the key in a file that only its owner may read.
-
-    Messages contain the `owner` of the key, and the `command` that configures its file. Raises
-    `InvalidInput` (`no_key`, `key_readable`).
-    """
-    try:
-        data = read_secret_file(path, MAX_API_KEY_BYTES, f"the key of {owner}")
-    except OSError as error:
-        raise InvalidInput(
-            f"the key of {owner} cannot be read from {path}: {error.strerror}",
-            code="no_key",
-            hint=f"name its file with `{command}.key-file FILE`",
-        ) from error
-    key = data.decode("ascii", "replace").strip()
-    if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
-        raise InvalidInput(
-            f"{path} holds no key of {owner}",
-            code="no_key",
-            hint=f"write only the key to it, or name another with `{command}.key-file FILE`",
-        )
-    return key

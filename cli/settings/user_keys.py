@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,13 +124,14 @@ def load_private_key(name: str, passphrase_file: str | None) -> bytes:
 
 def private_key_loader(name: str) -> SigningKeyProvider:
     """Return a provider that loads a private key on first use, without a prompt."""
-    return cache(partial(_load_without_prompt, name))
 
+    @cache
+    def load() -> bytes:
+        from brain.trust import keyfile
 
-def _load_without_prompt(name: str) -> bytes:
-    from brain.trust import keyfile
+        return keyfile.load_key(keys_folder(), own_key_name(name), read_passphrase(None))
 
-    return keyfile.load_key(keys_folder(), own_key_name(name), read_passphrase(None))
+    return load
 
 
 def read_passphrase(passphrase_file: str | None) -> bytes:
@@ -196,13 +197,10 @@ def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -
     own = find_own_key([key.key for key in missing])
     names = ", ".join(escape(key.name) for key in missing)
     if not own:
-        return f"ask {_count_word(more)} of {names} to run `{command}`"
-    rest = f", and ask {_count_word(more - 1)} more of {names} to do so" if more > 1 else ""
+        return f"ask {'one' if more == 1 else more} of {names} to run `{command}`"
+    others = "one" if more == 2 else more - 1
+    rest = f", and ask {others} more of {names} to do so" if more > 1 else ""
     return f"run `{command} --key {own}`{rest}"
-
-
-def _count_word(number: int) -> str:
-    return "one" if number == 1 else str(number)
 
 
 # Pinned roots
