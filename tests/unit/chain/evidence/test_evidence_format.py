@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from brain_cli import schemas
-from brain_cli.json_format import to_json
+from brain_cli.output import to_json
 
 from brain import check_evidence
 from brain.chain.evidence.evidence_format import parse_evidence
