@@ -16,13 +16,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..digest import DIGEST_SIZE
 from ..errors import InvalidInput
-from ..objects.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from ..objects.snapshot import Snapshot
 
 SEED_SIZE = 32
 """Bytes of a private key."""
@@ -168,7 +167,7 @@ class KeySignature(NamedTuple):
 
 def signature_message(brain: bytes, snapshot_id: bytes) -> bytes:
     """Return the bytes that are signed; `brain` and `snapshot_id` are 32 bytes each."""
-    if len(brain) != DIGEST_SIZE or len(snapshot_id) != DIGEST_SIZE:
+    if len(brain) != 32 or len(snapshot_id) != 32:
         raise ValueError("an id is 32 bytes")
     return SIGNATURE_CONTEXT + brain + snapshot_id
 
