@@ -41,36 +41,33 @@ class Failure(Exception):
         self.quiet = quiet
 
 
-_ERRNO_CODES = {
-    errno.ENOSPC: "no_space",
-    errno.EDQUOT: "no_space",
-    errno.EMFILE: "too_many_open_files",
-    errno.ENFILE: "too_many_open_files",
-    errno.EACCES: "no_access",
-    errno.EPERM: "no_access",
-    errno.EROFS: "read_only",
-    errno.ENOENT: "no_such_file",
-    errno.EISDIR: "is_a_folder",
-    errno.ENOTDIR: "not_a_folder",
+_OS_ERRORS = {
+    (errno.ENOSPC, errno.EDQUOT): ("no_space", "", "free some space and try again"),
+    (errno.EMFILE, errno.ENFILE): (
+        "too_many_open_files",
+        "",
+        "close some programs, or raise the limit (`ulimit -n`)",
+    ),
+    (errno.EACCES, errno.EPERM): ("no_access", "access to {} is denied", ACCESS_HINT),
+    (errno.EROFS,): (
+        "read_only",
+        "{} is on a file system that cannot be written",
+        "name a folder that you can write to",
+    ),
+    (errno.ENOENT,): (
+        "no_such_file",
+        "{} does not exist",
+        "check its name: it is relative to the current folder",
+    ),
+    (errno.EISDIR,): ("is_a_folder", "{} is a folder, not a file", "name a file in it"),
+    (errno.ENOTDIR,): (
+        "not_a_folder",
+        "{} is not a folder, or is below a file",
+        "check the path",
+    ),
 }
-
-_OS_SENTENCES = {
-    "is_a_folder": "{} is a folder, not a file",
-    "no_such_file": "{} does not exist",
-    "not_a_folder": "{} is not a folder, or is below a file",
-    "no_access": "access to {} is denied",
-    "read_only": "{} is on a file system that cannot be written",
-}
-_OS_HINTS = {
-    "no_space": "free some space and try again",
-    "io_error": "check the file, and the disk that it is on",
-    "is_a_folder": "name a file in it",
-    "no_such_file": "check its name: it is relative to the current folder",
-    "not_a_folder": "check the path",
-    "no_access": ACCESS_HINT,
-    "read_only": "name a folder that you can write to",
-    "too_many_open_files": "close some programs, or raise the limit (`ulimit -n`)",
-}
+"""Numbers of the system to code, sentence about the path, and hint."""
+_OTHER_OS_ERROR = ("io_error", "", "check the file, and the disk that it is on")
 
 
 def describe_error(problem: BaseException) -> Failure:
@@ -152,18 +149,17 @@ def _unknown_option_hint(command: str, option: str) -> str:
 
 
 def _os_failure(problem: OSError) -> Failure:
-    code = _ERRNO_CODES.get(problem.errno or 0, "io_error")
+    known = (row for numbers, row in _OS_ERRORS.items() if problem.errno in numbers)
+    code, sentence, hint = next(known, _OTHER_OS_ERROR)
     reason = printable_text(problem.strerror or str(problem) or type(problem).__name__)
-    hint = _OS_HINTS.get(code, "")
     if not isinstance(problem.filename, str | bytes | os.PathLike):  # it may be a descriptor
         return Failure(code, reason, hint)
     path = os.fsdecode(problem.filename)
     folder = os.path.dirname(path)
     if code == "no_such_file" and folder and not os.path.lexists(folder):
         path = folder  # a file in it was to be written, or read
-    name = printable_text(path)
-    sentence = _OS_SENTENCES.get(code, f"{{}} cannot be used: {reason}")
-    return Failure(code, sentence.format(name), hint)
+    sentence = sentence or f"{{}} cannot be used: {reason}"
+    return Failure(code, sentence.format(printable_text(path)), hint)
 
 
 def _print_traceback(problem: BaseException) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,7 @@ from ..context import App
 from ..options import message_option, revision_argument
 from ..output import emit
 from ..params import BranchType, TagType, TextType
-from ..render.changes import conflict_line, redacted_suffix, report_merge
+from ..render.changes import conflict_line, report_merge, restored_text
 from ..render.human_format import (
     align_columns,
     colorize,
@@ -75,9 +75,7 @@ def switch_command(app: App, name: str, new: bool) -> None:
         app.brain.branches.create(name)
     with ProgressBar(app) as bar:
         result = app.brain.branches.switch(name, progress=bar)
-    files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
-    files += redacted_suffix(result.redacted)
-    emit(app, result, [f"On {escape(result.branch)} at {short_id(result.snapshot)}; {files}"])
+    emit(app, result, [f"On {escape(result.branch)} at {restored_text(result)}"])
 
 
 @brain_command(
@@ -128,28 +126,9 @@ def _abort_merge(app: App) -> None:
     from brain.results import Merged
 
     info = app.brain.history.show().info
-    nothing = Merged(
-        snapshot=info.snapshot,
-        bundle=info.bundle,
-        parents=info.parents,
-        bases=[],
-        changed=False,
-        fast_forward=False,
-        added=0,
-        modified=0,
-        removed=0,
-        skills=[],
-        conflicts=[],
-        notices=[],
-        commitment=None,
-    )
+    same = (info.snapshot, info.bundle, info.parents)
+    nothing = Merged(*same, [], False, False, 0, 0, 0, [], [], [], None)
     emit(app, nothing, [f"The merge was aborted; the head is still {short_id(info.snapshot)}"])
-
-
-class ResolveDocument(NamedTuple):
-    """All conflicts of the merge, resolved or not."""
-
-    conflicts: list[MergeConflict]
 
 
 @brain_command(
@@ -177,7 +156,7 @@ def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> Non
     if bool(paths) != bool(choice):
         raise click.UsageError("Give PATH with one of --ours, --theirs, --both and --edited.")
     rows = app.brain.merge.resolve(paths, choice) if choice else app.brain.merge.list_conflicts()
-    emit(app, ResolveDocument(rows), _conflict_lines(rows))
+    emit(app, {"conflicts": rows}, _conflict_lines(rows))
 
 
 def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:

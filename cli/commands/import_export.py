@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brain.errors import BrainError
+from brain.errors import BrainError, Conflict
 from brain.util.utc_time import utc_time
 
 from ..command import (
@@ -126,7 +126,12 @@ def adopt_command(
             _pin_root_keys(app, result)
     emit(app, result, _adoption_lines(result))
     if result.conflicts:
-        _raise_adopt_conflict(result)
+        files = pluralize(len(result.conflicts), "file")
+        raise Conflict(
+            f"{files} changed both in the brain and at the source",
+            code="merge_conflict",
+            hint="resolve them with `brain resolve`, then `brain merge --continue`, or `--abort`",
+        )
 
 
 def _is_transcript(path: str) -> bool:
@@ -279,16 +284,6 @@ def _adopted_counts(result: Adopted) -> Iterator[str]:
         yield pluralize(result.steps, "state")
 
 
-def _raise_adopt_conflict(result: Adopted) -> None:
-    from brain import Conflict
-
-    raise Conflict(
-        f"{pluralize(len(result.conflicts), 'file')} changed both in the brain and at the source",
-        code="merge_conflict",
-        hint="resolve them with `brain resolve`, then `brain merge --continue`, or `--abort`",
-    )
-
-
 PUBLISH_CLIENTS = (
     *("hermes", "openclaw", "claude", "codex", "gemini", "qwen", "opencode", "copilot", "cursor"),
     *("cline", "zed", "windsurf", "devin", "goose", "continue", "agentskills"),
@@ -363,9 +358,18 @@ def publish_command(
         )
     emit(app, result, _publication_lines(result, dry_run))
     if result.conflicts:
-        _raise_publish_conflict(result)
+        files = pluralize(len(result.conflicts), "file")
+        raise Conflict(
+            f"{files} there changed since they were published; nothing was written",
+            code="not_ours",
+            hint="import them with `brain adopt`, or replace them with --overwrite",
+        )
     if result.held_back:
-        _raise_held_back(result)
+        raise BrainError(
+            f"{pluralize(len(result.held_back), 'file')} held back because of secrets",
+            code="secrets_found",
+            hint="remove the secrets, or publish a false positive with --allow ID",
+        )
     behind = [row for row in result.left_out if row.code == "behind_link"]
     if behind:
         raise BrainError(
@@ -392,21 +396,3 @@ def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:
         yield "Held back:"
         yield from (escape(f"  {row.path}: {row.message}") for row in result.held_back)
     yield from notice_lines(result.notices)
-
-
-def _raise_publish_conflict(result: Published) -> None:
-    from brain import Conflict
-
-    raise Conflict(
-        f"{pluralize(len(result.conflicts), 'file')} there would be lost; nothing was written",
-        code="not_ours",
-        hint="import them with `brain adopt`, or replace them with --overwrite",
-    )
-
-
-def _raise_held_back(result: Published) -> None:
-    raise BrainError(
-        f"{pluralize(len(result.held_back), 'file')} held back because of secrets",
-        code="secrets_found",
-        hint="remove the secrets, or publish a false positive with --allow ID",
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import click
@@ -29,7 +29,7 @@ from ..revision_paths import split_terms
 from ..terminal import ProgressBar, escape, is_terminal
 
 if TYPE_CHECKING:
-    from brain.results import DoctorCheck, RecordedSecret, Redacted, SecretScan
+    from brain.results import DoctorCheck, Redacted, SecretScan
 
 
 @brain_command(
@@ -69,17 +69,14 @@ def secrets_command(app: App, terms: tuple[str, ...], history: bool) -> None:
 
 def _secret_lines(result: SecretScan, history: bool) -> Iterator[str]:
     for leak in result.findings:
-        yield _secret_line(leak, history)
-    also = f", {result.accepted} accepted" if result.accepted else ""
+        place = f"{leak.path or '(message)'}:{leak.line}:{leak.column}"
+        where = f" in {short_id(leak.snapshot)}" if history else ""
+        rule = colorize(leak.rule, "red" if leak.grade == "certain" else "yellow")
+        yield f"{escape(place)}: {rule} ({leak.grade}) {leak.id}{where}"
+        yield f"    {escape(leak.excerpt)}"
     if result.ok:
+        also = f", {result.accepted} accepted" if result.accepted else ""
         yield f"No secrets in {pluralize(result.files, 'file')}{also}."
-
-
-def _secret_line(leak: RecordedSecret, history: bool) -> str:
-    place = f"{leak.path or '(message)'}:{leak.line}:{leak.column}"
-    where = f" in {short_id(leak.snapshot)}" if history else ""
-    rule = colorize(leak.rule, "red" if leak.grade == "certain" else "yellow")
-    return f"{escape(place)}: {rule} ({leak.grade}) {leak.id}{where}\n    {escape(leak.excerpt)}"
 
 
 @brain_command(
@@ -177,7 +174,7 @@ def doctor_command(app: App, repair: bool) -> None:
     checks = app.brain.doctor()
     failed = sum(not check.ok for check in checks)
     document = {"ok": not failed, "checks": checks, "repaired": repaired}
-    emit(app, document, chain(_repair_lines(repaired), _check_lines(checks)))
+    emit(app, document, _check_lines(repaired, checks))
     if failed:
         raise BrainError(
             f"{pluralize(failed, 'check')} failed",
@@ -186,18 +183,12 @@ def doctor_command(app: App, repair: bool) -> None:
         )
 
 
-def _repair_lines(repaired: list[DoctorCheck]) -> Iterator[str]:
-    for result in repaired:
-        yield f"{colorize('done', 'green')}  {escape(result.check)}: {escape(result.message)}"
-        yield f"      {escape(result.hint)}"
-
-
-def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
-    for check in checks:
-        mark = colorize("ok  ", "green") if check.ok else colorize("FAIL", "red")
-        yield f"{mark}  {escape(check.check)}: {escape(check.message)}"
-        if check.hint and not check.ok:
-            yield f"      {escape(check.hint)}"
+def _check_lines(repaired: list[DoctorCheck], checks: list[DoctorCheck]) -> Iterator[str]:
+    for done, result in chain(zip(repeat(True), repaired), zip(repeat(False), checks)):
+        mark = ("done", "green") if done else ("ok  ", "green") if result.ok else ("FAIL", "red")
+        yield f"{colorize(*mark)}  {escape(result.check)}: {escape(result.message)}"
+        if result.hint and (done or not result.ok):
+            yield f"      {escape(result.hint)}"
 
 
 @brain_command(

@@ -28,7 +28,7 @@ from ..error_report import USAGE, Failure, describe_error, print_error
 from ..options import message_option
 from ..output import emit, emit_line
 from ..params import NonEmptyType, PathType, SecondsType
-from ..render.changes import conflict_line, restore_line, scan_note_lines, upsert_line
+from ..render.changes import conflict_line, restored_text, scan_note_lines, upsert_line
 from ..render.human_format import align_columns, colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, emit_write, raise_if_not_committed
 from ..terminal import ProgressBar, escape, write_stderr
@@ -391,7 +391,7 @@ def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     chosen = [*(skill.path for skill in skills), *resolve_paths(app, paths)]
     with ProgressBar(app) as bar:
         result = app.brain.restore("".join(revisions) or "@", chosen, progress=bar)
-    emit(app, result, [restore_line(result)])
+    emit(app, result, [f"Head is {restored_text(result)}"])
 
 
 @brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
@@ -416,4 +416,4 @@ def redo_command(app: App) -> None:
 
 def _emit_undone(app: App, verb: str, result: Undone) -> None:
     what = f"{verb}: {escape(result.description)}, on {escape(result.branch)}"
-    emit(app, result, [what, restore_line(result)])
+    emit(app, result, [what, f"Head is {restored_text(result)}"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -450,12 +450,6 @@ def _checked_proof_lines(found: Proof, compared: bool) -> Iterator[str]:
     yield from proof_caveat_lines(found)
 
 
-class SignedDocument(NamedTuple):
-    """The new signatures, oldest snapshot first."""
-
-    signatures: list[Signature]
-
-
 @brain_command(
     "sign",
     examples=("brain sign", "brain sign @~1 --key work", "brain sign --all --key work"),
@@ -479,8 +473,8 @@ def sign_command(
     app.sign_with = lambda: seed
     app.record_edits(rev=rev)
     if every:
-        result = SignedDocument(app.brain.signatures.sign_missing(rev or "@", key=seed))
-        emit(app, result, _signature_lines(result.signatures))
+        signed = app.brain.signatures.sign_missing(rev or "@", key=seed)
+        emit(app, {"signatures": signed}, _signature_lines(signed))
     else:
         made = app.brain.signatures.sign(rev or "@", key=seed)
         emit(app, made, _signature_lines([made]))

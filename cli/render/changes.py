@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Restored,
         SkillChange,
         Status,
+        Switched,
         UndiffableFile,
         Undone,
         Upserted,
@@ -188,15 +189,12 @@ def skipped_lines(found: list[Notice]) -> Iterator[str]:
         yield f"{escape(reason)}: {', '.join(paths[:_MAX_NAMED_PATHS])}{more}"
 
 
-def restore_line(result: Restored | Undone) -> str:
-    """Describe the head after a restore, an undo or a redo."""
+def restored_text(result: Restored | Undone | Switched) -> str:
+    """Describe the head after a restore, an undo, a redo or a switch."""
     files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
-    return f"Head is {short_id(result.snapshot)}; {files}{redacted_suffix(result.redacted)}"
-
-
-def redacted_suffix(redacted: list[str]) -> str:
-    """List the files that were not written because their content is redacted."""
-    return f"; redacted: {', '.join(map(escape, redacted))}" if redacted else ""
+    if result.redacted:  # what was not written, because its content is gone
+        files += f"; redacted: {', '.join(map(escape, result.redacted))}"
+    return f"{short_id(result.snapshot)}; {files}"
 
 
 def report_merge(app: App, result: Merged) -> None:
