@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from ..named_tuple import NamedTuple
-from ..util.text import lazy_pattern
 from . import document_parts
 from .yaml_scalar import (
     AMBIGUOUS_WORDS,
@@ -125,10 +124,8 @@ _ONE_LINE = re.compile(
 """A field on one line, with another field or nothing below it."""
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
+_BRACKET = re.compile(r"[:-]\s+[\[{]")
 _BLOCK_HEADER = re.compile(r"[|>][-+0-9]{0,2}[ \t]*(?:#[^\n]*)?$")
-_BLOCK_JOINS = {"|": ("\n", "\n"), "|-": ("\n", ""), ">": (" ", "\n"), ">-": (" ", "")}
-_FLOW_ITEM = r"[A-Za-z_][\w./-]*(?: \w[\w./-]*)*"
-_FLOW_LIST = lazy_pattern(rf"(?a:\[(?:{_FLOW_ITEM}(?:, {_FLOW_ITEM})*)?\])")
 
 
 @lru_cache(maxsize=8)
@@ -329,19 +326,14 @@ def _map_field(lines: _FieldLines, children: dict[str, FrontMatterField]) -> Fro
 
 def _read_certain(text: str, lines: _FieldLines, first: str) -> FrontMatterField | None:
     """Return a field whose lines have one reading, else None."""
-    start, end = lines.value_start, lines.first_end
-    below = text[end : lines.lines_end].rstrip("\r\n").split("\n")[1:]
-    found: tuple[str, str] | None
-    if not below:
-        found = _read_scalar(first) if first else (NULL_KIND, "")
-    else:
-        end = start + len(text[start : lines.lines_end].rstrip())
-        below = [line.removesuffix("\r") for line in below]
-        found = _read_more_lines(first, below) if first else _read_items(below)
-        start = start if first else text.find("-", start)
+    if text[lines.first_end : lines.lines_end].strip("\r\n"):
+        return None
+    found = _read_scalar(first) if first else (NULL_KIND, "")
     if found is None:
         return None
-    return FrontMatterField(*found, start, end, lines.key_start, lines.lines_end)
+    return FrontMatterField(
+        *found, lines.value_start, lines.first_end, lines.key_start, lines.lines_end
+    )
 
 
 def _read_scalar(raw: str) -> tuple[str, str] | None:
@@ -349,9 +341,6 @@ def _read_scalar(raw: str) -> tuple[str, str] | None:
     if raw[0] in "\"'":
         text = unquote_simple(raw)
         return None if text is None else (TEXT_KIND, text)
-    if raw[0] in "[{":
-        kind = FLOW_MAP_KIND if raw[0] == "{" else OTHER_KIND
-        return (kind, "") if _is_certain_flow(raw) else None
     if not is_valid_plain(raw):
         return None
     if is_certain_text(raw):
@@ -363,57 +352,6 @@ def _read_scalar(raw: str) -> tuple[str, str] | None:
     if _NUMBERS.fullmatch(raw):
         return (TEXT_KIND, raw) if raw.count(".") > 1 else (OTHER_KIND, "")
     return (OTHER_KIND, "") if is_plain_integer(raw) else None
-
-
-def _read_more_lines(first: str, below: list[str]) -> tuple[str, str] | None:
-    """Return kind and text of a plain value on several lines, or of a block of even lines."""
-    words = [line.lstrip(" ") for line in below]
-    if first[0] not in "|>":
-        found = _read_scalar(first) if first[0] not in "\"'[{" else None
-        if found != (TEXT_KIND, first) or not all(map(is_valid_plain, filter(None, words))):
-            return None
-        return None if "" in words else (TEXT_KIND, " ".join([first, *words]))
-    joins = _BLOCK_JOINS.get(first)
-    indents = {len(line) - len(line.lstrip(" ")) for line in below if line}
-    if joins is None or len(indents) != 1 or not below[0] or (first[0] == ">" and "" in below):
-        return None
-    indent = indents.pop()
-    if not indent or not "".join(below).isprintable():
-        return None
-    glue, last = joins
-    return TEXT_KIND, glue.join(line[indent:] for line in below) + last
-
-
-def _read_items(below: list[str]) -> tuple[str, str] | None:
-    """Return the kind of a list of one-line values, an item a line."""
-    dents = {line.partition("- ")[0] for line in below if line}
-    if len(dents) != 1 or dents.pop().strip(" "):
-        return None
-    items = [line.partition("- ")[2] for line in below if line]
-    return (OTHER_KIND, "") if all(item and _read_scalar(item) for item in items) else None
-
-
-def _is_certain_flow(raw: str) -> bool:
-    """Tell whether `raw` is a list of plain words, or JSON that YAML reads alike."""
-    if _FLOW_LIST().fullmatch(raw):
-        return True
-    if "\\" in raw or not raw.isprintable() or raw[-1] not in "]}":
-        return False
-    if '"version"' in raw or '"title"' in raw or raw.count("[") + raw.count("{") > 16:
-        return False  # `metadata` in braces: the places of these matter
-    import json
-
-    try:
-        json.loads(raw, object_pairs_hook=_check_unique_keys)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_unique_keys(pairs: list[tuple[str, object]]) -> None:
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) != len(keys) or not all(key.isascii() and len(key) < 1000 for key in keys):
-        raise ValueError("a key that YAML could read otherwise")
 
 
 def _read_as_text(text: str, lines: _FieldLines) -> FrontMatterField:
@@ -450,11 +388,7 @@ def parse_with_yaml(text: str) -> FrontMatter:
     from . import strict_yaml
 
     document_parts.check_front_matter(text)
-    return from_root(text, strict_yaml.compose_front_matter(text))
-
-
-def from_root(text: str, root: yaml.MappingNode) -> FrontMatter:
-    """Return the fields of `text`, which was composed to `root`."""
+    root = strict_yaml.compose_front_matter(text)
     fields = _fields_from_node(text, root)
     metadata: dict[str, FrontMatterField] = {}
     for key, value in root.value:
@@ -510,19 +444,22 @@ def parse_if_any(text: str) -> FrontMatter:
     return parse_front_matter(text) if text else EMPTY_FRONT_MATTER
 
 
-def parse_with_flow_line(text: str) -> tuple[FrontMatter, int]:
-    """Return the fields, also those inside a `metadata` in braces, and the first line in brackets.
+def first_flow_line(front_matter: FrontMatter) -> int:
+    """Return the first line with a list or map in brackets, 0 if there is none.
 
-    The line is 0 if there is no list or map in brackets, or if the front matter was recovered.
-    Raises as `parse_front_matter` does.
+    There is none in front matter that was recovered.
     """
-    front_matter = parse_front_matter(text)
-    if front_matter.problem is not None or ("[" not in text and "{" not in text):
-        return front_matter, 0
-    from . import strict_yaml
-
-    root = strict_yaml.compose_front_matter(text)
-    return from_root(text, root), strict_yaml.first_flow_line(root)
+    if front_matter.is_flow or front_matter.problem is not None:
+        return 2 if front_matter.is_flow else 0
+    text = front_matter.text
+    found = (
+        match.end()
+        for field in front_matter.fields.values()
+        if field.kind != TEXT_KIND
+        and (match := _BRACKET.search(text, field.key_start, field.end + 1))
+    )
+    first = min(found, default=-1)
+    return text.count("\n", 0, first) + 2 if first >= 0 else 0
 
 
 def load_front_matter(content: bytes) -> dict[str, Any]:

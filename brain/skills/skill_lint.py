@@ -29,8 +29,9 @@ from .frontmatter import (
     TEXT_KIND,
     FrontMatter,
     FrontMatterField,
+    first_flow_line,
     no_front_matter_error,
-    parse_with_flow_line,
+    parse_front_matter,
 )
 from .skill_metadata import REFUSED_BY_YAML
 from .visible_text import find_hidden
@@ -135,12 +136,12 @@ def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool
         document = document_parts.split_document(content)
         if not document.opening:
             raise no_front_matter_error()
-        front_matter, flow = parse_with_flow_line(document.front_matter)
+        front_matter = parse_front_matter(document.front_matter)
     except InvalidInput as error:
         line = _LINE_NUMBER.search(error.message)
         message = f"{error.message}; {error.hint}" if error.hint else error.message
         return [Problem(error.code, ERROR, int(line[1]) if line else 0, message)]
-    problems = list(_check_rules(path, document, front_matter, folder_name, flow))
+    problems = list(_check_rules(path, document, front_matter, folder_name))
     if strict:
         problems = [problem._replace(severity=ERROR) for problem in problems]
     elif folder_name is None:
@@ -166,9 +167,12 @@ def _check_rules(
     document: DocumentParts,
     front_matter: FrontMatter,
     folder_name: str | None,
-    flow: int,
 ) -> Iterator[Problem]:
-    yield from _check_file(path, document, folder_name, flow)
+    yield from _check_file(path, document, folder_name)
+    if flow := first_flow_line(front_matter):
+        yield Problem(
+            "flow_style", WARNING, flow, "some readers do not support lists or maps in brackets"
+        )
     if front_matter.problem is not None:
         yield _recovery_problem(front_matter, front_matter.problem)
     yield from _check_text_field(front_matter, "name", limits.MAX_SLUG_CHARS)
@@ -183,9 +187,7 @@ def _check_rules(
             yield Problem(error.code, ERROR, line, error.message)
 
 
-def _check_file(
-    path: str, document: DocumentParts, folder_name: str | None, flow: int
-) -> Iterator[Problem]:
+def _check_file(path: str, document: DocumentParts, folder_name: str | None) -> Iterator[Problem]:
     file = path.rpartition("/")[2]
     if folder_name is None:
         yield Problem("no_folder", WARNING, 0, "a skill is a folder with a SKILL.md")
@@ -211,10 +213,6 @@ def _check_file(
         line = document.front_matter.count("\n", 0, document.front_matter.index("---")) + 2
         yield Problem(
             "dashes_in_head", WARNING, line, "some readers end the front matter at any '---'"
-        )
-    if flow:
-        yield Problem(
-            "flow_style", WARNING, flow, "some readers do not support lists or maps in brackets"
         )
 
 

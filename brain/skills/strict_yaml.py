@@ -240,18 +240,6 @@ def _check_brackets(text: str, first_line: int) -> None:
             _raise_invalid(line, "lists and maps are nested too deeply", "too_deep")
 
 
-def first_flow_line(node: yaml.Node) -> int:
-    """Return the line of the first list or map in brackets, 0 if there is none."""
-    if isinstance(node, yaml.CollectionNode) and node.flow_style:
-        return int(node.start_mark.line) + FRONT_MATTER_FIRST_LINE
-    children: list[yaml.Node] = []
-    if isinstance(node, yaml.MappingNode):
-        children = [value for _, value in node.value]
-    elif isinstance(node, yaml.SequenceNode):
-        children = node.value
-    return next((line for line in map(first_flow_line, children) if line), 0)
-
-
 def load_front_matter_as_json(front_matter: str) -> dict[str, Any]:
     """Return the map in `front_matter` as other readers of YAML have it in JSON.
 

@@ -1,12 +1,15 @@
 """Lineages against plain walking and plain sets."""
 
 import random
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.objects import lineage
+from brain.repo import lineage_cache
 from tests.support.hypothesis_strategies import ordered_subsets
 from tests.support.snapshot_graphs import SnapshotGraph
 
@@ -53,6 +56,19 @@ def test_an_ancestor_is_what_a_set_of_ancestors_holds(dag):
         ancestors = dag.ancestors(new)
         for old in dag.ids:
             assert lineage.is_ancestor(dag.load, old, new) == (old in ancestors)
+
+
+@given(dags(), st.randoms(use_true_random=False))
+def test_a_set_of_ancestors_answers_alike_in_any_order(dag, source):
+    session = SimpleNamespace(load_snapshot=dag.load, note_resolved=lambda _: None)
+    with patch.object(lineage_cache, "list_merges", lambda _: dag.merges()):
+        for new in dag.ids[:: max(1, len(dag.ids) // 4)]:
+            found = lineage_cache.AncestorSet(session, new)
+            asked = dag.ids * 2
+            source.shuffle(asked)
+            ancestors = dag.ancestors(new)
+            for old in asked:
+                assert (old in found) == (old in ancestors)
 
 
 @given(dags())
