@@ -179,6 +179,13 @@ class Conflict(BrainError):
     exit_status = 12
 
 
+class NotAdmitted(Conflict):
+    """A program or a change does not count: it was rejected, or nothing has decided about it."""
+
+    code = "not_admitted"
+    exit_status = 13
+
+
 class ToolFailure(BrainError):
     """A tool call that failed, with a message that a model can act on.
 

@@ -228,8 +228,6 @@ def exit_statuses(*more: int) -> tuple[int, ...]:
 
 BASIC_EXITS = exit_statuses()
 """Of a command that needs no brain."""
-CHECK_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED)
-"""Of a command that verifies a file without a brain."""
 READ_EXITS = exit_statuses(NO_BRAIN)
 VERIFY_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN)
 WRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED)
@@ -239,9 +237,7 @@ COMMIT_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, LOCKED, CONFLICT)
 """Of a command that commits to a ledger."""
 
 TRIAL_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT, NOT_ADMITTED)
-"""Of a command that tries programs of skills."""
-RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED)
-"""Of a command that runs one."""
+"""Of a command that tries or runs programs of skills."""
 
 
 class BrainCommand(_WithHelp):

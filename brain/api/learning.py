@@ -191,7 +191,7 @@ class ProgramsPart(Part):
         """Return the program of a skill that may run.
 
         Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput` (`bad_program`), or
-        `Conflict` (`not_admitted`, `retired`).
+        `NotAdmitted`, `Conflict` (`retired`).
         """
         return self.find_runnable(slug).program
 

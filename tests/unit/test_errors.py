@@ -11,7 +11,7 @@ def test_every_error_is_a_brain_error_with_a_code_and_an_exit_status(kind):
     error = kind("what happened")
     assert isinstance(error, BrainError)
     assert error.code.replace("_", "").isalpha() and error.code.islower()
-    assert error.exit_status in {1, 3, 4, 10, 11, 12}
+    assert error.exit_status in {1, 3, 4, 10, 11, 12, 13}
     assert (str(error), error.message) == ("what happened", "what happened")
     assert error.hint == kind.usual_hint
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import limits
-from ...errors import Conflict, InvalidInput, NotFound, StoreError, printable_text
+from ...errors import Conflict, InvalidInput, NotAdmitted, NotFound, StoreError, printable_text
 from ...objects.tree_node import LINK, TreeEntry
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
@@ -301,23 +301,21 @@ class Runnable:
 def find_runnable(session: Session, slug: str) -> Runnable:
     """Return the program of a skill, by its address, that may run.
 
-    Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput` (`bad_program`), or `Conflict`
-    (`not_admitted`) if it may not run, `retired` for a retired skill.
+    Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput` (`bad_program`), `NotAdmitted` if
+    it may not run, or `Conflict` (`retired`).
     """
     state = session.at()
     skill = find_skill_or_retired(state, slug)
     program = require_program(state, skill)
     if changed := find_changed_file(state, skill):
-        raise Conflict(
+        raise NotAdmitted(
             f"{changed} was changed in the folder, so {skill.slug} does not run",
-            code="not_admitted",
             hint=f"have the change tried and admitted with `brain evolve admit {skill.slug}`",
         )
     status, is_proposed, tried = find_status(session, program.id)
     if tried is None:
-        raise Conflict(
+        raise NotAdmitted(
             f"{PROGRAM_FILE} of {skill.slug} does not run: it {_REASONS[status]}",
-            code="not_admitted",
             hint=f"have it tried and admitted with `brain evolve admit {skill.slug}`",
         )
     hidden = list_own_places(session) if tried.folders else ()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import Conflict, InvalidInput
+from ...errors import InvalidInput, NotAdmitted
 from ...experience.usage import input_key
 from ...programs import CHECK_FILE
 from ...programs.needs import NEEDS_FILE, NO_NEEDS, read_needs
@@ -98,7 +98,7 @@ class ProgramRunner:
         needs = read_needs(runnable.program)
         if missing := find_missing(needs, runnable.tried) if needs != NO_NEEDS else []:
             slug = runnable.skill.slug
-            raise Conflict(
+            raise NotAdmitted(
                 f"{slug} needs what nobody approved here: {', '.join(missing)}",
                 code="needs_approval",
                 hint=f"a person approves it with `brain evolve allow {slug} --needs`",

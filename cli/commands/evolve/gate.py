@@ -12,7 +12,15 @@ from brain import limits
 from brain.programs import PROGRAM_FILE
 from brain.programs.program import is_program_file
 
-from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
+from ...command import (
+    OVERWRITE_EXITS,
+    TRIAL_EXITS,
+    argument,
+    brain_command,
+    flag,
+    option,
+    repeated_option,
+)
 from ...context import App
 from ...error_report import NOT_ADMITTED, Failure
 from ...options import message_option
@@ -242,7 +250,7 @@ def _guard_lines(guards: GuardCounts) -> Iterator[str]:
         "brain evolve accept sort-tickets/1f00c2d4",
         "brain evolve accept sort-tickets/1f00c2d4 --although-worse --reason 'That case is wrong'",
     ),
-    exits=TRIAL_EXITS,
+    exits=OVERWRITE_EXITS,
 )
 @argument("attempt", type=NonEmptyType())
 @option("--reason", metavar="TEXT", help="Why, for the verdict.")

@@ -14,7 +14,7 @@ import click
 
 from brain.errors import InvalidInput
 
-from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
+from ...command import OVERWRITE_EXITS, argument, brain_command, flag, option, repeated_option
 from ...context import App
 from ...error_report import Failure
 from ...output import emit
@@ -44,7 +44,7 @@ _SHOWN = 70
         "brain evolve grind tasks --solver 'claude -p' --unsandboxed-solver --evolver model"
         " --pass-env ANTHROPIC_API_KEY",
     ),
-    exits=TRIAL_EXITS,
+    exits=OVERWRITE_EXITS,
 )
 @argument("folders", metavar="TASKS...", nargs=-1, required=True, type=None)
 @option("--solver", metavar="model|COMMAND", help="What solves the tasks.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from brain import evolve, limits
-from brain.errors import Conflict, InvalidInput
+from brain.errors import InvalidInput
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.advice import ADVICE, CODE_PROFILES
 from brain.programs.needs import FIXTURES_FOLDER, pin_resources, read_needs
@@ -20,7 +20,6 @@ from brain.skills.skill_layout import SKILL_FILES
 
 from ...command import (
     OVERWRITE_EXITS,
-    RUN_EXITS,
     TRIAL_EXITS,
     argument,
     brain_command,
@@ -332,7 +331,7 @@ def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]
         "brain evolve allow weather --needs",
         "brain evolve allow weather --remove",
     ),
-    exits=RUN_EXITS,
+    exits=TRIAL_EXITS,
 )
 @argument("slug", type=SlugType())
 @repeated_option("--read", "folders", metavar="[NAME=]PATH", help="A folder or file it may read.")
@@ -448,7 +447,7 @@ def _registry_lines(result: ImportedRegistry) -> Iterator[str]:
         'brain skill run count-words \'{"text": "a b c"}\'',
         "generate | brain skill run count-words -",
     ),
-    exits=RUN_EXITS,
+    exits=TRIAL_EXITS,
 )
 @argument("slug", type=SlugType())
 @argument("payload", metavar="[JSON]", default="{}")
@@ -466,10 +465,7 @@ def skill_run_command(app: App, slug: str, payload: str) -> None:
         if payload != "-"
         else read_input("-", limits.MAX_CALL_BYTES, "the arguments, as JSON,")
     )
-    try:
-        run = app.brain.programs.run(slug, parse_arguments(text))
-    except Conflict as error:
-        raise Failure(error.code, error.message, error.hint, NOT_ADMITTED) from error
+    run = app.brain.programs.run(slug, parse_arguments(text))
     output = run.output
     shown = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
     emit(app, run, [escape_lines(shown)] if run.ok else ())
