@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..digest import blob_id
+from ..errors import InvalidInput, printable_text
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..results import FileInfo
 from ..skills.skill_layout import FOLDER_SUFFIXES
@@ -253,6 +254,21 @@ def _adopted_sources(
         source = build_source(DetectedSource(reader.kind, folder, "", 0, None))
         if source.branch in known and folder.is_dir():
             yield source, reader.layout_at(folder)
+
+
+def adopted_layout(brain: AdoptionBrain, folder: Path) -> HomeLayout:
+    """Return the layout in which a folder was adopted. Raises `InvalidInput` (`bad_client`)."""
+    found = [layout for _, layout in _adopted_sources(brain, folder, "")]
+    if len(found) != 1:
+        kinds = " and ".join(layout.kind for layout in found)
+        raise InvalidInput(
+            f"{printable_text(str(folder))} was adopted as {kinds}"
+            if found
+            else f"nothing was adopted from {printable_text(str(folder))}",
+            code="bad_client",
+            hint="say with --to which program reads it, such as `--to claude`",
+        )
+    return found[0]
 
 
 def _last_merged_state(brain: AdoptionBrain, branch: str, snapshot: str, waiting: list[str]) -> str:

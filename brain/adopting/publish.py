@@ -22,7 +22,7 @@ from ..results import Notice, Published
 from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
-from .home_origins import find_origins, find_sources
+from .home_origins import adopted_layout, find_origins, find_sources
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
@@ -77,19 +77,20 @@ DEFAULT_REQUEST = PublishRequest()
 
 def publish(
     brain: AdoptionBrain,
-    client: str,
+    client: str | None,
     folder: Path,
     request: PublishRequest = DEFAULT_REQUEST,
     progress: Progress = no_progress,
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
-    A file that would change and has a secret is held back. With conflicts nothing is
-    written. Raises `InvalidInput` (`bad_client`, `own_folder`, `bad_record`), `Locked`,
-    `Conflict` (`merging`) while an adoption from there is unfinished, and what writing raises.
+    Without a client the folder is written in the form in which it was adopted. A file that would
+    change and has a secret is held back. With conflicts nothing is written. Raises `InvalidInput`
+    (`bad_client`, `own_folder`, `bad_record`), `Locked`, `Conflict` (`merging`) while an adoption
+    from there is unfinished, and what writing raises.
     """
     folder = folder.absolute()
-    layout = client_layout(client, folder)
+    layout = client_layout(client, folder) if client else adopted_layout(brain, folder)
     refuse_own_folder(brain.root, folder, layout)
     with nullcontext() if request.dry_run else hold_publish_lock(folder):
         job = _Publication(brain, folder, layout, request, progress)

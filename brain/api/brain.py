@@ -437,7 +437,7 @@ class Brain(Part):
 
     def publish(
         self,
-        client: str,
+        client: str | None,
         folder: str | Path,
         rev: str = "@",
         *,
@@ -450,6 +450,8 @@ class Brain(Part):
         progress: Progress | None = None,
     ) -> results.Published:
         """Write skills, memory and prompts into the folder of another program.
+
+        With None as the client, the folder is written in the form in which it was adopted.
 
         With conflicts nothing is written unless `overwrite` replaces foreign files. `strict`
         drops fields that only the client reads; `rename` names adopted skills as their folders;

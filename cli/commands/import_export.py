@@ -293,8 +293,8 @@ PUBLISH_CLIENTS = (
 @brain_command(
     "publish",
     examples=(
+        "brain publish ~/.hermes --dry-run",
         "brain publish --to claude ~/code/project",
-        "brain publish --to hermes ~/.hermes --dry-run",
         "brain publish --to agentskills dist/skills --strict",
     ),
     exits=OVERWRITE_EXITS,
@@ -303,9 +303,8 @@ PUBLISH_CLIENTS = (
 @option(
     "--to",
     "client",
-    required=True,
     type=click.Choice(PUBLISH_CLIENTS),
-    help="The program that reads DIR.",
+    help="The program that reads DIR (default: that from which DIR was adopted).",
 )
 @revision_option("The snapshot to publish.")
 @flag("--strict", help="Write only what agentskills.io allows.")
@@ -322,7 +321,7 @@ PUBLISH_CLIENTS = (
 def publish_command(
     app: App,
     directory: str,
-    client: str,
+    client: str | None,
     rev: str | None,
     strict: bool,
     overwrite: bool,

@@ -215,3 +215,26 @@ def test_an_executable_stays_one_on_the_whole_way(folder, cli):
     cli("-C", "agent", "publish", "--to", "codex", "home")
     (found,) = Path("home").rglob("go.sh")
     assert found.stat().st_mode & stat.S_IXUSR
+
+
+def test_a_project_of_several_programs_is_published_back_without_naming_one(folder, cli):
+    """getsentry/skills, a project for Claude Code and Codex, in which one skill is edited."""
+    write_skill("src/skills/one", "one", "One")
+    write_skill("src/skills/two", "two", "Two")
+    instructions = {"AGENTS.md": "Be brief.", "CLAUDE.md": "@AGENTS.md", "GEMINI.md": "Be kind."}
+    write_files(Path("src"), {**instructions, ".claude/settings.json": "{}", ".codex/x": ""})
+    before = read_tree(Path("src"))
+    assert " from project at " in cli("adopt", "src", "agent").out
+    edited = Path("agent/skills/one/SKILL.md")
+    edited.write_text(edited.read_text() + "More.\n")
+    assert cli("-C", "agent", "publish", "src").status == 0
+    after = read_tree(Path("src"))
+    assert {path for path in before if after[path] != before[path]} == {"skills/one/SKILL.md"}
+    assert after.keys() - before.keys() == {".brain-published.json"}
+
+
+def test_where_nothing_was_adopted_from_the_program_must_be_named(folder, cli):
+    cli("init", "agent")
+    told = cli("-C", "agent", "publish", "elsewhere")
+    assert told.status == 1 and "nothing was adopted from" in told.err
+    assert "--to claude" in told.err and not Path("elsewhere").exists()
