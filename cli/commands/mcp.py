@@ -215,7 +215,7 @@ def mcp_install_command(
     if print_:
         emit(app, {**document, "text": text}, [text.rstrip("\n")])
         return
-    plan = client_settings.plan_entry(settings, path, name, entry)
+    plan = client_settings.plan_entry(settings, path, name, entry, project)
     if not force:
         client_settings.refuse_other_entry(plan)
     if plan.is_done:

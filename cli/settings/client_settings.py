@@ -157,11 +157,22 @@ class Plan:
         return not self.problem and self.before == self.after
 
 
-def plan_entry(settings: McpSettings, path: Path, name: str, entry: dict[str, Any]) -> Plan:
-    """Read a settings file and return the change to make; it raises `OSError` alone."""
+def plan_entry(
+    settings: McpSettings,
+    path: Path,
+    name: str,
+    entry: dict[str, Any],
+    project: Path | None = None,
+) -> Plan:
+    """Read a settings file and return the change to make; it raises `OSError` alone.
+
+    That of a project may be a stranger's: a link out of it is not followed.
+    """
     before = after = existing = None
     problem = ""
     try:
+        if project and not path.resolve().is_relative_to(project.resolve()):
+            raise ValueError("it is a link out of the project")
         before = after = _read_settings(path)
         text = (before or b"").decode("utf-8-sig")
         found = _load(settings.file_format, text)
@@ -349,10 +360,12 @@ def add_command(
 ) -> list[str] | None:
     """Return the client's own command that adds the entry.
 
-    None if it has none for the scope, is not installed, or might replace another entry.
+    None if it has none for the scope, is not installed, might replace another entry, or would
+    follow a link or replace a file that `plan_entry` did not read.
     """
-    may_exist = plan.before is not None and json.dumps(plan.name).encode() in plan.before
-    if scope not in settings.scopes or plan.existing is not None or (plan.problem and may_exist):
+    if scope not in settings.scopes or plan.existing is not None:
+        return None
+    if plan.problem and (plan.before is None or json.dumps(plan.name).encode() in plan.before):
         return None
     program, *words = shlex.split(settings.add) or [""]
     found = shutil.which(program)

@@ -294,6 +294,19 @@ def test_rights_and_links_stay(agent, cli, tmp_path):
     assert [file.name for file in target.parent.iterdir()] == ["claude.json"]
 
 
+def test_a_link_out_of_a_project_is_not_followed(agent, cli, tmp_path, installed):
+    target = tmp_path / "settings.json"
+    target.write_text("{}")
+    (agent / ".mcp.json").symlink_to(target)
+    (agent / ".cursor").symlink_to(tmp_path)
+    for client in ("claude", "cursor"):
+        refused = cli("mcp", "install", client, "--scope", "project", "--json")
+        assert refused.status == 1
+        assert refused.document["problem"] == "it is a link out of the project"
+    assert target.read_text() == "{}" and not (tmp_path / "mcp.json").exists()
+    assert not installed.exists()
+
+
 @pytest.mark.parametrize("name", ["", "a b", "x" * 65, "ü", 'a"b', "a.b"])
 def test_a_name_that_some_client_would_not_take_is_refused(agent, cli, name):
     told = cli("mcp", "install", "claude", "--name", name)
