@@ -30,7 +30,7 @@ then the parent joins them.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -78,14 +78,31 @@ class SignatureBatch:
 
     def verify_job(self, job: int) -> list[int]:
         """Return the numbers of the invalid signatures of a job."""
-        numbers = range(job * self._size, min((job + 1) * self._size, len(self._rows)))
+        first = job * self._size
         return [
-            number for number in numbers if not _is_valid_signature(self._brain, self._rows[number])
+            number
+            for number, (snapshot, key, signature) in enumerate(
+                self._rows[first : first + self._size], first
+            )
+            if not ed25519.verify_signature(
+                key, signature_message(self._brain, snapshot), signature
+            )
         ]
 
     def collect_signers(self, answers: Iterable[list[int]]) -> SignersBySnapshot:
         """Return the signers, given what `verify_job` returned for all jobs."""
-        return _group_by_snapshot(self._rows, {number for answer in answers for number in answer})
+        wrong = {number for answer in answers for number in answer}
+        out: dict[bytes, SnapshotSigners] = {}
+        interned: dict[SnapshotSigners, SnapshotSigners] = {}
+        for number, (snapshot, key, _) in enumerate(self._rows):
+            good, bad = out.get(snapshot, NO_SIGNERS)
+            if number in wrong:
+                bad = (*bad, *({key} - {*bad}))
+            else:
+                good = (*good, *({key} - {*good}))
+            now = SnapshotSigners(good, bad)
+            out[snapshot] = interned.setdefault(now, now)
+        return out
 
 
 @contextmanager
@@ -99,25 +116,6 @@ def verify_in_background(
     batch = SignatureBatch(brain, rows)
     with share_jobs(batch.job_count, batch.verify_job) as answers:
         yield lambda: batch.collect_signers(answers)
-
-
-def _is_valid_signature(brain: bytes, row: SignatureRow) -> bool:
-    snapshot, key, signature = row
-    return ed25519.verify_signature(key, signature_message(brain, snapshot), signature)
-
-
-def _group_by_snapshot(batch: list[SignatureRow], wrong: set[int]) -> SignersBySnapshot:
-    out: dict[bytes, SnapshotSigners] = {}
-    interned: dict[SnapshotSigners, SnapshotSigners] = {}
-    for number, (snapshot, key, _) in enumerate(batch):
-        good, bad = out.get(snapshot, NO_SIGNERS)
-        if number in wrong:
-            bad = (*bad, *({key} - {*bad}))
-        else:
-            good = (*good, *({key} - {*good}))
-        now = SnapshotSigners(good, bad)
-        out[snapshot] = interned.setdefault(now, now)
-    return out
 
 
 PolicyOrError = Policy | BrainError | None
@@ -211,28 +209,26 @@ class RightsGraph:
 
     def _add_unreadable(self, snapshot_id: bytes, error: BrainError) -> int:
         number = self._unreadable[snapshot_id] = len(self.steps)
-        self.steps.append(RightsStep(snapshot_id, (), self._add_error(error), ""))
+        self.steps.append(RightsStep(snapshot_id, (), self._add_rights(error), ""))
         self.order.append(number)
         return number
 
     def _find_rights(self, snapshot: Snapshot) -> int:
+        blob = None
         try:
             blob = self._source.locate(snapshot)
+            if blob not in self._rights:
+                text = read_policy_blob(self._source.read_blob, blob)
+                self._rights[blob] = self._add_rights(parse_policy(text))
         except BrainError as error:
-            return self._add_error(error)
-        if blob not in self._rights:
-            self._rights[blob] = self._read_policy(blob)
+            number = self._add_rights(error)
+            if blob is None:
+                return number
+            self._rights[blob] = number
         return self._rights[blob]
 
-    def _read_policy(self, blob: bytes) -> int:
-        try:
-            self.rights.append(parse_policy(read_policy_blob(self._source.read_blob, blob)))
-        except BrainError as error:
-            return self._add_error(error)
-        return len(self.rights) - 1
-
-    def _add_error(self, error: BrainError) -> int:
-        self.rights.append(error)
+    def _add_rights(self, rights: Policy | BrainError) -> int:
+        self.rights.append(rights)
         return len(self.rights) - 1
 
 
@@ -245,61 +241,64 @@ _NO_RIGHTS: InheritedRights = frozenset()
 class PolicyInheritance:
     """The rights that the snapshots of a graph pass on; numbers are its steps and rights.
 
-    `first_policies` are the snapshots that bring a trust file while none is in force,
-    `before_first_policy` their ancestors. `is_head_repaired`: the head's file is not broken.
+    A snapshot passes its own trust file on to its children. One whose file is broken passes on
+    those in force for itself, so that their signers can repair it. One without a file passes
+    on none. `first_policies` are the snapshots that bring a trust file while none is in force,
+    `before_first_policy` their ancestors.
     """
 
     def __init__(self, graph: RightsGraph) -> None:
+        self._graph = graph
         self._steps = steps = graph.steps
-        self._own_rights = [
-            _rights_of_policy(number, one) for number, one in enumerate(graph.rights)
+        self._broken = {
+            number
+            for number, one in enumerate(graph.rights)
+            if isinstance(one, BrainError) and one.code == BROKEN_POLICY_CODE
+        }
+        passed_on = [
+            frozenset({number}) if number else _NO_RIGHTS for number in range(len(graph.rights))
         ]
         self._inherited = [_NO_RIGHTS] * len(steps)
         self.first_policies: set[int] = set()
         for number in reversed(graph.order):
-            step = steps[number]
-            above, own = self.rights_in_force(step), self._own_rights[step.rights]
-            self._inherited[number] = above if own is None else own
-            if own and not above:
+            rights = steps[number].rights
+            above = self.rights_in_force(steps[number])
+            self._inherited[number] = above if rights in self._broken else passed_on[rights]
+            if self._inherited[number] and not above:
                 self.first_policies.add(number)
-        self.before_first_policy = self._find_ancestors(self.first_policies)
-        self.is_head_repaired = not self._is_broken(0)
+        self.before_first_policy: set[int] = set()
+        queue = [parent for number in self.first_policies for parent in steps[number].parents]
+        while queue:
+            number = queue.pop()
+            if number not in self.before_first_policy:
+                self.before_first_policy.add(number)
+                queue.extend(steps[number].parents)
 
     def rights_in_force(self, step: RightsStep) -> InheritedRights:
         """Return the rights that the parents of a snapshot pass on."""
-        parents = step.parents
-        if len(parents) == 1:
-            return self._inherited[parents[0]]
-        return _NO_RIGHTS.union(*(self._inherited[parent] for parent in parents))
+        if len(step.parents) == 1:
+            return self._inherited[step.parents[0]]
+        return _NO_RIGHTS.union(*(self._inherited[parent] for parent in step.parents))
 
     def has_rights_change(self, number: int) -> bool:
         """Tell whether a snapshot passes on other rights than are in force for it."""
         return self._inherited[number] != self.rights_in_force(self._steps[number])
 
-    def has_new_broken_policy(self, number: int) -> bool:
-        """Tell whether a snapshot brings a broken trust file, its parents having none."""
-        return self._is_broken(number) and not any(
-            map(self._is_broken, self._steps[number].parents)
-        )
-
-    def _is_broken(self, number: int) -> bool:
-        return self._own_rights[self._steps[number].rights] is None
-
-    def _find_ancestors(self, numbers: set[int]) -> set[int]:
-        ancestors: set[int] = set()
-        queue = [parent for number in numbers for parent in self._steps[number].parents]
-        while queue:
-            number = queue.pop()
-            if number not in ancestors:
-                ancestors.add(number)
-                queue.extend(self._steps[number].parents)
-        return ancestors
-
-
-def _rights_of_policy(number: int, rights: PolicyOrError) -> InheritedRights | None:
-    if isinstance(rights, BrainError) and rights.code == BROKEN_POLICY_CODE:
-        return None
-    return frozenset({number}) if rights is not None else _NO_RIGHTS
+    def policy_finding(self, number: int, in_force: InheritedRights) -> Finding | None:
+        """Return what is wrong with a trust file that a snapshot brings, None for nothing."""
+        step = self._steps[number]
+        error = self._graph.rights[step.rights]
+        if not isinstance(error, BrainError):
+            return None
+        severity = "error"
+        if step.rights in self._broken:
+            if any(self._steps[parent].rights in self._broken for parent in step.parents):
+                return None
+            if self._steps[0].rights not in self._broken:  # the head has a valid one again
+                severity = "warning"
+        elif step.rights in in_force:
+            return None
+        return Finding(error.code, severity, step.id.hex(), "", error.message)
 
 
 EVERY_SNAPSHOT = 1
@@ -312,82 +311,68 @@ SnapshotBits = Mapping[bytes, int]
 class SigningRules(NamedTuple):
     """The rights of a trust file.
 
-    `spans` has, by key, the bits that its rights begin and end with (0: never); `banned` is
-    what `collect_revocations` returned for all trust files.
+    `spans` has, by key, the bits that its rights begin and end with (0: never); `banned`, by key,
+    those from which on some trust file revokes it. All trust files on the way to the head share
+    one table of revocations: a later file cannot undo a revocation by omitting it.
     """
 
     threshold: int
     spans: Mapping[bytes, tuple[int, int]]
     banned: Mapping[bytes, int]
 
+    def is_revoked(self, key: bytes, mask: int) -> bool:
+        """Tell whether a key is revoked for a snapshot of this mask."""
+        return bool(self.banned.get(key, 0) & mask)
 
-def assign_bits(policies: Iterable[Policy]) -> SnapshotBits:
-    """Return a bit for each snapshot that one of the policies names."""
-    bits = {b"": EVERY_SNAPSHOT}
+    def find_objection(self, key: bytes, mask: int) -> str:
+        """Return why the signature of a key does not count for a snapshot, "" if it does.
+
+        The answer is `revoked_key`, `unknown_key` or `expired_rights`.
+        """
+        if self.is_revoked(key, mask):
+            return "revoked_key"
+        if key not in self.spans:
+            return "unknown_key"
+        begin, end = self.spans[key]
+        return "" if begin & mask and not end & mask else "expired_rights"
+
+    def count_missing(self, keys: Iterable[bytes], mask: int) -> int:
+        """Return how many signatures are missing if these keys signed; 0 or less for none."""
+        return self.threshold - sum(not self.find_objection(key, mask) for key in keys)
+
+
+def build_rules(policies: Sequence[Policy]) -> tuple[SnapshotBits, list[SigningRules]]:
+    """Return a bit for each snapshot that a policy names, and the rules of each policy.
+
+    One more is the last: it asks for no signature, and knows the revocations of all.
+    """
+    bits, banned = {b"": EVERY_SNAPSHOT}, dict[bytes, int]()
     for policy in policies:
         for key in policy.keys:
             since = key.revoked.since if key.revoked else b""
             for name in (key.begin, key.end, since):
                 bits.setdefault(name, EVERY_SNAPSHOT << len(bits))
-    return bits
-
-
-def collect_revocations(policies: Iterable[Policy], bits: SnapshotBits) -> dict[bytes, int]:
-    """Return, by key, the bits from which on some policy revokes it."""
-    banned: dict[bytes, int] = {}
-    for policy in policies:
-        for key in policy.keys:
             if key.revoked:
-                banned[key.key] = banned.get(key.key, 0) | bits[key.revoked.since]
-    return banned
-
-
-def build_rules(policy: Policy, bits: SnapshotBits, banned: Mapping[bytes, int]) -> SigningRules:
-    """Return the rules of a policy, with the revocations of all policies."""
-    spans = {key.key: (bits[key.begin], bits[key.end] if key.end else 0) for key in policy.keys}
-    return SigningRules(policy.threshold, spans, banned)
-
-
-def find_objection(rules: SigningRules, key: bytes, mask: int) -> str:
-    """Return why the signature of a key does not count for a snapshot of this mask, "" if it does.
-
-    The answer is `revoked_key`, `unknown_key` or `expired_rights`.
-    """
-    if rules.banned.get(key, 0) & mask:
-        return "revoked_key"
-    span = rules.spans.get(key)
-    if span is None:
-        return "unknown_key"
-    begin, end = span
-    return "" if begin & mask and not end & mask else "expired_rights"
+                banned[key.key] = banned.get(key.key, 0) | bits[since]
+    return bits, [
+        *(
+            SigningRules(
+                policy.threshold,
+                {
+                    key.key: (bits[key.begin], bits[key.end] if key.end else 0)
+                    for key in policy.keys
+                },
+                banned,
+            )
+            for policy in policies
+        ),
+        SigningRules(0, {}, banned),
+    ]
 
 
 TRUSTED, REFUSED, VOUCHED, UNSIGNED = "trusted", "refused", "vouched", "unsigned"
 
 _OBJECTIONS_BY_NEARNESS = ("revoked_key", "expired_rights", "unknown_key")
-
-
-class PolicyCase(NamedTuple):
-    """The input of a verdict.
-
-    `in_force`: the rules to satisfy; an error stands for a trust file that cannot be read.
-    `roots`: the keys that must have signed. `mask`: the bits of the snapshots named by
-    rules that this one descends from. `revocation_rules`: the revocations, which hold even
-    if no rules are in force. `policy_error`: what is wrong with this snapshot's own trust
-    file. `is_head_repaired`: the head's trust file is not broken.
-    `is_before_first_policy`: a descendant brings the first trust file.
-    """
-
-    snapshot: bytes
-    author: str
-    signers: SnapshotSigners
-    mask: int
-    in_force: list[SigningRules | BrainError]
-    roots: frozenset[bytes]
-    revocation_rules: SigningRules
-    policy_error: BrainError | None
-    is_head_repaired: bool
-    is_before_first_policy: bool
 
 
 class SignatureVerdict(NamedTuple):
@@ -404,128 +389,104 @@ class SignatureVerdict(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def judge_snapshot(case: PolicyCase) -> SignatureVerdict:
-    """Return the verdict on a case; step numbers are those above."""
-    rules = _known_rules(case)
-    unknown_rights = [one for one in case.in_force if isinstance(one, BrainError)]
-    # 4. A signature counts if its key has a right to it and is not revoked.
-    objections = _find_objections(case, rules)
-    shortcomings = _find_shortcomings(case, rules, objections)
-    found = [_case_error(case, error.code, error.message) for error in unknown_rights]
-    found += [
-        _case_error(case, "bad_signature", f"the signature of {format_key(key)} is invalid")
-        for key in case.signers.invalid
-    ]
-    for key, code in objections.items():
-        severity = "error" if shortcomings else "warning"
-        text = f"{format_key(key)} signed it, but has no right to"
-        found.append(Finding(code, severity, case.snapshot.hex(), "", text))
-    code = "below_threshold" if case.signers.valid or case.signers.invalid else "unsigned"
-    found += [_case_error(case, code, text) for text in shortcomings]
-    # 5. An author that is a key must have signed.
-    if case.author and case.author not in _find_allowed_authors(case):
-        found.append(_case_error(case, "forged_author", f"not signed by its author, {case.author}"))
-    # 6. A new trust file must be valid.
-    if case.policy_error:
-        settled = case.is_head_repaired and case.policy_error.code == BROKEN_POLICY_CODE
-        severity = "warning" if settled else "error"
-        found.append(
-            Finding(
-                case.policy_error.code, severity, case.snapshot.hex(), "", case.policy_error.message
-            )
-        )
-    signers = tuple(key for key in case.signers.valid if key not in objections)
-    return SignatureVerdict(
-        case.snapshot,
-        _determine_standing(case, shortcomings, unknown_rights),
-        signers,
-        tuple(found),
-    )
+class _Case(NamedTuple):
+    """A snapshot to be judged.
 
-
-def is_below_threshold(case: PolicyCase) -> bool:
-    """Tell whether too few have signed for some of the rules in force."""
-    return any(_count_valid_signers(case, one) < one.threshold for one in _known_rules(case))
-
-
-def is_signature_missing(case: PolicyCase, key: bytes) -> bool:
-    """Tell whether a key did not sign though it is the author, or may and too few did."""
-    if key in case.signers.valid:
-        return False
-    if case.author == format_key(key):
-        return not any(one.banned.get(key, 0) & case.mask for one in _revoking_rules(case))
-    return any(
-        _count_valid_signers(case, one) < one.threshold and not find_objection(one, key, case.mask)
-        for one in _known_rules(case)
-    )
-
-
-def _determine_standing(
-    case: PolicyCase, shortcomings: list[str], unknown_rights: list[BrainError]
-) -> str:
-    if shortcomings or unknown_rights:
-        return REFUSED
-    if case.in_force or case.roots:
-        return TRUSTED
-    return VOUCHED if case.is_before_first_policy else UNSIGNED
-
-
-def _find_objections(case: PolicyCase, rules: list[SigningRules]) -> dict[bytes, str]:
-    """Return, by key, why its signature counts under no rules in force.
-
-    Without rules, only a revocation is an objection. If several rules object, the mildest
-    reason is returned.
+    `rules` are in force, and must be satisfied; `unreadable` are the errors of trust files in
+    force that cannot be read. `roots`: the keys that must have signed. `mask`: the bits of the
+    snapshots named by rules that this one descends from. `revocations` hold even if no rules are
+    in force. `policy_finding`: what is wrong with this snapshot's own trust file.
+    `is_before_first`: a descendant brings the first trust file.
     """
-    objections = {}
-    for key in case.signers.valid:
-        if rules:
-            reasons = [find_objection(one, key, case.mask) for one in rules]
-        else:
-            reasons = [
-                "revoked_key" if case.revocation_rules.banned.get(key, 0) & case.mask else ""
-            ]
-        if all(reasons):
-            objections[key] = min(reasons, key=_OBJECTIONS_BY_NEARNESS.index)
-    return objections
 
+    snapshot: bytes
+    author: str
+    signers: SnapshotSigners
+    mask: int
+    rules: list[SigningRules]
+    unreadable: list[BrainError]
+    roots: frozenset[bytes]
+    revocations: SigningRules
+    policy_finding: Finding | None
+    is_before_first: bool
 
-def _find_shortcomings(
-    case: PolicyCase, rules: list[SigningRules], objections: dict[bytes, str]
-) -> list[str]:
-    messages = []
-    for one in rules:
-        count = _count_valid_signers(case, one)
-        if count < one.threshold:
-            messages.append(f"signed by {count} of the {one.threshold} keys that are needed")
-    signed = {key for key in case.signers.valid if key not in objections}
-    messages += [
-        f"not signed by the root key {format_key(key)}" for key in sorted(case.roots - signed)
-    ]
-    return messages
+    def judge(self) -> SignatureVerdict:
+        """Return the verdict; step numbers are those above."""
 
+        def finding(code: str, message: str, severity: str = "error") -> Finding:
+            return Finding(code, severity, self.snapshot.hex(), "", message)
 
-def _find_allowed_authors(case: PolicyCase) -> set[str]:
-    return {
-        format_key(key)
-        for key in case.signers.valid
-        if not any(one.banned.get(key, 0) & case.mask for one in _revoking_rules(case))
-    }
+        valid, invalid = self.signers
+        # 4. A signature counts if its key has a right to it and is not revoked.
+        objections = self._find_objections()
+        signers = tuple(key for key in valid if key not in objections)
+        missing = [(one.threshold, one.count_missing(valid, self.mask)) for one in self.rules]
+        shortcomings = [
+            f"signed by {threshold - short} of the {threshold} keys that are needed"
+            for threshold, short in missing
+            if short > 0
+        ]
+        unsigned_roots = sorted(self.roots - {*signers})
+        shortcomings += [f"not signed by the root key {format_key(key)}" for key in unsigned_roots]
+        found = [finding(error.code, error.message) for error in self.unreadable]
+        found += [
+            finding("bad_signature", f"the signature of {format_key(key)} is invalid")
+            for key in invalid
+        ]
+        for key, code in objections.items():
+            text = f"{format_key(key)} signed it, but has no right to"
+            found.append(finding(code, text, "error" if shortcomings else "warning"))
+        code = "below_threshold" if valid or invalid else "unsigned"
+        found += [finding(code, text) for text in shortcomings]
+        # 5. An author that is a key must have signed.
+        if self.author and self.author not in {
+            format_key(key) for key in valid if not self._is_revoked(key)
+        }:
+            found.append(finding("forged_author", f"not signed by its author, {self.author}"))
+        # 6. A new trust file must be valid.
+        if self.policy_finding:
+            found.append(self.policy_finding)
+        standing = VOUCHED if self.is_before_first else UNSIGNED
+        if shortcomings or self.unreadable:
+            standing = REFUSED
+        elif self.rules or self.roots:
+            standing = TRUSTED
+        return SignatureVerdict(self.snapshot, standing, signers, tuple(found))
 
+    def is_below_threshold(self) -> bool:
+        """Tell whether too few have signed for some of the rules in force."""
+        return any(one.count_missing(self.signers.valid, self.mask) > 0 for one in self.rules)
 
-def _known_rules(case: PolicyCase) -> list[SigningRules]:
-    return [one for one in case.in_force if isinstance(one, SigningRules)]
+    def lacks_signature(self, key: bytes) -> bool:
+        """Tell whether a key did not sign though it is the author, or may and too few did."""
+        if key in self.signers.valid:
+            return False
+        if self.author == format_key(key):
+            return not self._is_revoked(key)
+        return any(
+            one.count_missing(self.signers.valid, self.mask) > 0
+            and not one.find_objection(key, self.mask)
+            for one in self.rules
+        )
 
+    def _find_objections(self) -> dict[bytes, str]:
+        """Return, by key, why its signature counts under no rules in force.
 
-def _revoking_rules(case: PolicyCase) -> list[SigningRules]:
-    return _known_rules(case) or [case.revocation_rules]
+        Without rules, only a revocation is an objection. If several rules object, the mildest
+        reason is returned.
+        """
+        objections = {}
+        for key in self.signers.valid:
+            if self.rules:
+                reasons = [one.find_objection(key, self.mask) for one in self.rules]
+            else:
+                reasons = ["revoked_key" if self._is_revoked(key) else ""]
+            if all(reasons):
+                objections[key] = min(reasons, key=_OBJECTIONS_BY_NEARNESS.index)
+        return objections
 
-
-def _count_valid_signers(case: PolicyCase, rules: SigningRules) -> int:
-    return sum(not find_objection(rules, key, case.mask) for key in case.signers.valid)
-
-
-def _case_error(case: PolicyCase, code: str, message: str) -> Finding:
-    return Finding(code, "error", case.snapshot.hex(), "", message)
+    def _is_revoked(self, key: bytes) -> bool:
+        return self.revocations.is_revoked(key, self.mask)
 
 
 _NO_KEYS: frozenset[bytes] = frozenset()
@@ -539,21 +500,19 @@ def judge_lineage(
     The caller has taken steps 1 and 2. `roots` are keys that the caller knows from
     elsewhere; if given, a head without a trust file in force is refused.
     """
-    return map(judge_snapshot, _build_cases(graph, signers, roots))
+    return (case.judge() for case in _build_cases(graph, signers, roots))
 
 
 def find_below_threshold(graph: RightsGraph, signers: SignersBySnapshot) -> Iterator[bytes]:
     """Yield the snapshots that too few have signed, parents first."""
-    return (case.snapshot for case in _build_cases(graph, signers) if is_below_threshold(case))
+    return (case.snapshot for case in _build_cases(graph, signers) if case.is_below_threshold())
 
 
 def find_missing_signatures(
     graph: RightsGraph, signers: SignersBySnapshot, key: bytes
 ) -> Iterator[bytes]:
     """Yield the snapshots that lack a signature by `key`, parents first."""
-    return (
-        case.snapshot for case in _build_cases(graph, signers) if is_signature_missing(case, key)
-    )
+    return (case.snapshot for case in _build_cases(graph, signers) if case.lacks_signature(key))
 
 
 def find_decisive_snapshots(graph: RightsGraph) -> Iterator[bytes]:
@@ -582,7 +541,7 @@ def is_head_authorized(
     """
     decisive = set(find_decisive_snapshots(graph))
     return all(
-        judge_snapshot(case).standing != REFUSED
+        case.judge().standing != REFUSED
         for case in _build_cases(graph, signers, roots, later)
         if case.snapshot in decisive
     )
@@ -593,9 +552,37 @@ def _build_cases(
     signers: SignersBySnapshot,
     roots: frozenset[bytes] = _NO_KEYS,
     later: Iterable[Policy] = (),
-) -> Iterator[PolicyCase]:
-    builder = _CaseBuilder(graph, signers, roots, later)
-    return (builder.build_case(number) for number in reversed(graph.order))
+) -> Iterator[_Case]:
+    """Yield the case of each snapshot, parents first."""
+    inheritance = PolicyInheritance(graph)
+    policies = {number: one for number, one in enumerate(graph.rights) if isinstance(one, Policy)}
+    bits, built = build_rules([*policies.values(), *later])
+    rules_by_number = dict(zip(policies, built, strict=False))
+    masks = [EVERY_SNAPSHOT] * len(graph.steps)
+    for number in reversed(graph.order):
+        step = graph.steps[number]
+        masks[number] |= bits.get(step.id, 0)
+        for parent in step.parents:
+            masks[number] |= masks[parent]
+        # 3. The trust files in force are those of all parents, or the first one itself.
+        in_force = inheritance.rights_in_force(step)
+        is_first = number in inheritance.first_policies
+        asked = roots if is_first or (number == 0 and not in_force) else _NO_KEYS
+        if is_first and not asked:
+            in_force = frozenset({step.rights})
+        errors = (graph.rights[one] for one in sorted(in_force))
+        yield _Case(
+            snapshot=step.id,
+            author=step.author,
+            signers=signers.get(step.id, NO_SIGNERS),
+            mask=masks[number],
+            rules=[rules_by_number[one] for one in sorted(in_force) if one in rules_by_number],
+            unreadable=[one for one in errors if isinstance(one, BrainError)],
+            roots=asked,
+            revocations=built[-1],
+            policy_finding=inheritance.policy_finding(number, in_force),
+            is_before_first=number in inheritance.before_first_policy,
+        )
 
 
 def collect_findings(verdicts: Iterable[SignatureVerdict]) -> Iterator[Finding]:
@@ -617,66 +604,3 @@ def collect_required_findings(verdicts: Iterable[SignatureVerdict]) -> Iterator[
     if latest:
         text = "this and its ancestors precede the trust file, whose signers vouch for them"
         yield Finding("unsigned", "warning", latest.hex(), "", text)
-
-
-class _CaseBuilder:
-    def __init__(
-        self,
-        graph: RightsGraph,
-        signers: SignersBySnapshot,
-        roots: frozenset[bytes],
-        later: Iterable[Policy],
-    ) -> None:
-        self._graph = graph
-        self._signers = signers
-        self._roots = roots
-        self._steps = graph.steps
-        rights = graph.rights
-        policies = [*(one for one in rights if isinstance(one, Policy)), *later]
-        self._bits = assign_bits(policies)
-        self._masks = [EVERY_SNAPSHOT] * len(self._steps)
-        self._inheritance = PolicyInheritance(graph)
-        revoked = collect_revocations(policies, self._bits)
-        self._revocation_rules = SigningRules(0, {}, revoked)
-        self._rules = [
-            build_rules(one, self._bits, revoked) if isinstance(one, Policy) else one
-            for one in rights
-        ]
-
-    def build_case(self, number: int) -> PolicyCase:
-        """Return the case of the next snapshot."""
-        step = self._steps[number]
-        mask = self._bits.get(step.id, 0) | EVERY_SNAPSHOT
-        for parent in step.parents:
-            mask |= self._masks[parent]
-        self._masks[number] = mask
-        # 3. The trust files in force are those of all parents, or the first one itself.
-        rights_in_force = self._inheritance.rights_in_force(step)
-        first = number in self._inheritance.first_policies
-        roots = self._roots if first or (number == 0 and not rights_in_force) else _NO_KEYS
-        if first and not roots:
-            rights_in_force = frozenset({step.rights})
-        return PolicyCase(
-            snapshot=step.id,
-            author=step.author,
-            signers=self._signers.get(step.id, NO_SIGNERS),
-            mask=mask,
-            in_force=[one for one in map(self._rules.__getitem__, sorted(rights_in_force)) if one],
-            roots=roots,
-            revocation_rules=self._revocation_rules,
-            policy_error=self._policy_error(number, rights_in_force),
-            is_head_repaired=self._inheritance.is_head_repaired,
-            is_before_first_policy=number in self._inheritance.before_first_policy,
-        )
-
-    def _policy_error(self, number: int, rights_in_force: InheritedRights) -> BrainError | None:
-        rights = self._steps[number].rights
-        own = self._graph.rights[rights]
-        if not isinstance(own, BrainError):
-            return None
-        is_reported = (
-            self._inheritance.has_new_broken_policy(number)
-            if own.code == BROKEN_POLICY_CODE
-            else rights not in rights_in_force
-        )
-        return own if is_reported else None

@@ -18,13 +18,9 @@ from ...trust.rights import (
     EVERY_SNAPSHOT,
     RightsGraph,
     RightsSource,
-    SnapshotBits,
     SnapshotSigners,
-    assign_bits,
     build_rules,
-    collect_revocations,
     find_decisive_snapshots,
-    find_objection,
     is_head_authorized,
 )
 from ...trust.trust_file import Policy
@@ -108,22 +104,12 @@ def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
     policies = list(map(trust_file.parse_policy, texts))
     if not policies:
         return bool(signers)
-    marks = assign_bits(policies)
-    mask = _build_ancestor_mask(session, snapshot_id, marks)
-    revoked = collect_revocations(policies, marks)
-    return all(
-        sum(not find_objection(rules, key, mask) for key in signers) >= rules.threshold
-        for rules in (build_rules(one, marks, revoked) for one in policies)
-    )
-
-
-def _build_ancestor_mask(session: Session, snapshot_id: bytes, marks: SnapshotBits) -> int:
-    inside = AncestorSet(session, snapshot_id)
-    mask = EVERY_SNAPSHOT
-    for name, bit in marks.items():
+    bits, rules = build_rules(policies)
+    inside, mask = AncestorSet(session, snapshot_id), EVERY_SNAPSHOT
+    for name, bit in bits.items():
         with suppress(NotFound):  # a snapshot of the brain from which this one was forked
             mask |= bit if name and name in inside else 0
-    return mask
+    return all(one.count_missing(signers, mask) <= 0 for one in rules)
 
 
 def read_trust(session: Session, rev: str = "@") -> Trusted:
