@@ -210,14 +210,17 @@ def build_framed_page(
     snapshot_id = session.resolve(rev)
     rendered = _render_index(session, snapshot_id, {})
     lines = rendered.index.split("\n")
-    first = level0.find_line_after(lines, after) if after else 0
+    addresses = list(map(level0.address_of_line, lines)) if after else []
+    first = next((n for n, one in enumerate(addresses, 1) if one == after), 0)
+    if after and not first:
+        first = next((n for n, one in enumerate(addresses) if one > after), len(lines))
     room = page_chars - len(_frame_skills(session, snapshot_id, ""))
     count = max(_count_fitting((len(line) + 1 for line in lines[first:]), room), 1)
     page = lines[first : first + count]
     last = first + len(page)
-    entries = level0.parse_index(page[-1]) if page and last < len(lines) else []
+    following = level0.address_of_line(page[-1]) if page and last < len(lines) else ""
     text = _frame_skills(session, snapshot_id, "\n".join(page))
-    return IndexPage(text, first + 1, last, rendered.skills, entries[0].address if entries else "")
+    return IndexPage(text, first + 1, last, rendered.skills, following)
 
 
 def _frame_skills(session: Session, snapshot_id: bytes, text: str) -> str:

@@ -46,14 +46,6 @@ class IndexText(NamedTuple):
     tokens: int
 
 
-class IndexEntry(NamedTuple):
-    """A skill in the index; `name` is "" if it is the slug, `description` None in a list."""
-
-    address: str
-    name: str
-    description: str | None
-
-
 def format_line(address: str, name: str, description: str) -> str:
     """Return the line of one skill."""
     return format_lines([(address, name, description)])[0]
@@ -61,18 +53,17 @@ def format_line(address: str, name: str, description: str) -> str:
 
 def format_lines(cards: Sequence[tuple[str, str, str]]) -> list[str]:
     """Return the lines of skills, given as (address, declared name, description)."""
-    heads = format_heads([(address, name) for address, name, _ in cards])
-    descriptions = _format_descriptions([text for *_, text in cards])
-    return [f"{SKILL_MARK} {head}: {text}" for head, text in zip(heads, descriptions, strict=True)]
-
-
-def format_heads(named: Sequence[tuple[str, str]]) -> list[str]:
-    """Return what stands before each description: the address, and the name if it has one."""
-    shown = format_names([name for _, name in named])
-    return [
-        f"{address}{_NAME_START}{name})" if name else address
-        for (address, _), name in zip(named, shown, strict=True)
-    ]
+    names = fold_all_to_lines([name for _, name, _ in cards])
+    texts = fold_all_to_lines([text for *_, text in cards])
+    lines = []
+    for (address, *_), name, text in zip(cards, names, texts, strict=True):
+        is_plain = name.isascii() and len(name) <= limits.MAX_SKILL_NAME_CHARS and ": " not in name
+        shown = name if is_plain else _escape_name(name)
+        head = f"{address}{_NAME_START}{shown})" if shown else address
+        unmarked = text if text.isascii() else text.translate(_MARK_REPLACEMENTS)
+        about = truncate(unmarked, limits.MAX_DESCRIPTION_CHARS) or NO_DESCRIPTION
+        lines.append(f"{SKILL_MARK} {head}: {about}")
+    return lines
 
 
 def differing_name(slug: str, name: str) -> str:
@@ -83,15 +74,6 @@ def differing_name(slug: str, name: str) -> str:
 def address_in_head(head: str) -> str:
     """Return the address in what stands before a description."""
     return head.partition(_NAME_START)[0]
-
-
-def format_names(names: list[str]) -> list[str]:
-    """Return names, of skills or categories, in the form for lines; "" stays."""
-    most = limits.MAX_SKILL_NAME_CHARS
-    return [
-        name if name.isascii() and len(name) <= most and ": " not in name else _escape_name(name)
-        for name in fold_all_to_lines(names)
-    ]
 
 
 def split_line(line: str) -> tuple[str, str]:
@@ -110,27 +92,9 @@ def format_omitted_count(count: int) -> str:
     return f"{ELLIPSIS} {count} more {'skill is' if count == 1 else 'skills are'} not shown"
 
 
-def parse_index(text: str) -> list[IndexEntry]:
-    """Return the skills that an index shows, in its order."""
-    entries = []
-    for line in text.split("\n"):
-        mark, _, rest = line.partition(" ")
-        if mark == SKILL_MARK:
-            head, colon, description = rest.partition(": ")
-            address = address_in_head(head)
-            name = head[len(address) + len(_NAME_START) : -1]
-            entries.append(IndexEntry(address, name, description if colon else None))
-        elif mark == NAME_LIST_MARK:
-            entries += [IndexEntry(address, "", None) for address in rest.split(", ")]
-    return entries
-
-
-def find_line_after(lines: Sequence[str], address: str) -> int:
-    """Return the number of the line behind that of a skill, or of where it would be."""
-    addresses = [address_in_head(split_line(line)[0]) for line in lines]
-    if address in addresses:
-        return addresses.index(address) + 1
-    return next((number for number, one in enumerate(addresses) if one > address), len(lines))
+def address_of_line(line: str) -> str:
+    """Return the address of the skill in a line."""
+    return address_in_head(split_line(line)[0])
 
 
 def estimate_tokens(text: str) -> int:
@@ -149,16 +113,6 @@ def _escape_name(name: str) -> str:
         _MARK_REPLACEMENTS
     )
     return " ".join(text.split())
-
-
-def _format_descriptions(texts: list[str]) -> list[str]:
-    most = limits.MAX_DESCRIPTION_CHARS
-    return [
-        (text if text.isascii() else text.translate(_MARK_REPLACEMENTS)) or NO_DESCRIPTION
-        if len(text) <= most
-        else truncate(text.translate(_MARK_REPLACEMENTS), most)
-        for text in fold_all_to_lines(texts)
-    ]
 
 
 # Under a budget

@@ -9,9 +9,9 @@ from brain import Brain
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound
 from brain.repo import lookalikes
 from brain.serve.tools import Toolbox
-from brain.skills import index_lines
 from brain.skills.skill_layout import digest_address
 from tests.support.brains import skill_text, write_file
+from tests.support.index_text import parse_index
 from tests.support.refusals import raises_code
 
 FOLDERS = ["a", "b", "skills", "x: y", "p (q)", "@s", "v.md", "é", "b~12345678", "a--b", "-o"]
@@ -97,7 +97,7 @@ def test_each_line_opens_the_skill_that_it_describes(tmp_path, seed):
                 name = rng.choice(NAMES)
                 file.write_text(f"---\nname: {name!r}\ndescription: d{number}\n---\nB{number}\n")
         brain.snapshot()
-        lines = index_lines.parse_index(brain.prompt.build_index().index)
+        lines = parse_index(brain.prompt.build_index().index)
         listed = brain.skills.list()
         assert len(lines) == len(listed) > 20
         assert {one.address for one in lines} == {one.address for one in listed}

@@ -12,6 +12,7 @@ from brain.repo import derive, head_index
 from brain.skills import index_lines, skill_layout
 from brain.skills.skill_layout import address_group
 from tests.support.derived_data import cache_folder
+from tests.support.index_text import parse_index
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat", "page-03", "A b", "a: b"]
 SECTIONS = ["skills", "skills", "skills", "memory", "plugins/p/skills", ".agents/skills", "s000"]
@@ -46,7 +47,7 @@ def check(brain: Brain, revision: str) -> None:
     """See that a revision has its index."""
     expected = from_the_definition(brain, revision)
     assert brain.prompt.build_index(revision).index == expected
-    lines = index_lines.parse_index(expected)
+    lines = parse_index(expected)
     for line in random.Random(len(lines)).sample(lines, min(len(lines), 12)):
         opened = brain.skills.view(line.address, revision)
         assert line.name == ("" if opened.name == opened.slug else shown_name(opened.name))
@@ -55,7 +56,7 @@ def check(brain: Brain, revision: str) -> None:
 
 
 def shown_name(name: str) -> str:
-    return index_lines.format_names([name])[0]
+    return parse_index(index_lines.format_line("x", name, ""))[0].name
 
 
 def text(rng: random.Random) -> str:

@@ -14,6 +14,7 @@ from brain.skills import index_lines
 from brain.skills.index_lines import Line
 from brain.skills.visible_text import hidden_pattern
 from tests.support.cases import read_cases
+from tests.support.index_text import parse_index
 
 CASES = read_cases(__file__)
 
@@ -54,11 +55,11 @@ def check(cards: list[Card]) -> list[Line]:
         assert not hidden_pattern().search(line)
         assert line.splitlines() == [line]
         assert " ".join(line.split()) == line
-        (entry,) = index_lines.parse_index(line)
+        (entry,) = parse_index(line)
         assert index_lines.split_line(line)[1] == entry.description
         assert index_lines.format_line(entry.address, entry.name, entry.description or "") == line
     text = "\n".join(sorted(lines))
-    parsed = index_lines.parse_index(text)
+    parsed = parse_index(text)
     assert {one.address for one in parsed} == {address for address, *_ in addressed}
     assert Counter(text.split("\n") if cards else []) == Counter(lines)
     return [
@@ -72,7 +73,7 @@ def check_fit(skills: list[Line], budget: int) -> None:
     made = index_lines.fit_to_budget(skills, budget, index_lines.estimate_tokens)
     assert made.tokens == index_lines.estimate_tokens(made.text) <= budget
     assert made.shown + made.left_out == len(skills)
-    parsed = index_lines.parse_index(made.text)
+    parsed = parse_index(made.text)
     assert len(parsed) == made.shown
     lines = made.text.split("\n") if made.text else []
     if made.left_out and lines:

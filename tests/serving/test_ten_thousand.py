@@ -10,7 +10,7 @@ from brain.serve.mcp import brain_pool, resources
 from brain.serve.mcp.brain_pool import READ_MODE, WRITE_MODE, BrainPool
 from brain.serve.tools import definitions
 from brain.serve.tools import skills as skill_read
-from brain.skills import index_lines
+from tests.support.index_text import parse_index
 
 COUNT = 10_000
 MAX_TOOLS_CHARS, MAX_INSTRUCTION_CHARS = 8450, 4096
@@ -50,7 +50,7 @@ def test_the_tools_and_the_instructions_keep_to_their_sizes(served):
     part = text[text.index("[Skills.") :].partition("\n\n[Memory.")[0]
     _, *lines, last = part.split("\n")
     assert all(line.startswith(("▸ ", "▹ ")) for line in lines)
-    shown = index_lines.parse_index("\n".join(lines))
+    shown = parse_index("\n".join(lines))
     assert len(shown) > 25
     left = re.fullmatch(r"(\d+) more skills are not shown: skills_list finds them.*", last)
     assert left is not None and int(left[1]) == COUNT + 1 - len(shown)
@@ -68,7 +68,7 @@ def test_every_limit_is_kept_and_the_index_marked_as_data(large, monkeypatch, mo
 
 
 def shown_in(text: str) -> int:
-    return len(index_lines.parse_index(text[text.index("[Skills.") :]))
+    return len(parse_index(text[text.index("[Skills.") :]))
 
 
 def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(served):
@@ -77,7 +77,7 @@ def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(served
         text = resources.resource_reader(served, uri)(CLIENT, "").text
         assert len(text) <= brain_pool.MAX_INDEX_PAGE_CHARS + 400
         assert len(re.findall(r"^\[Skills\. .*\]$", text, re.M)) == 1
-        seen += [one.address for one in index_lines.parse_index(text)]
+        seen += [one.address for one in parse_index(text)]
         following = re.search(r"The next are in (brain://index\S+)$", text)
         if following is None:
             break

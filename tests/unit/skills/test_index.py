@@ -6,6 +6,7 @@ from brain.digest import blob_id
 from brain.skills import index_lines
 from brain.skills.index_lines import min_useful_size, shorten_text, utf8_size
 from brain.skills.visible_text import delimit_notes
+from tests.support.index_text import IndexEntry, parse_index
 
 
 def test_a_line_has_a_mark_an_address_a_differing_name_and_a_description():
@@ -65,13 +66,13 @@ def test_an_index_parses_back_to_what_it_shows():
         "▹ e/f, g",
         "… 3 more skills are not shown",
     ]
-    assert index_lines.parse_index(text) == [
-        index_lines.IndexEntry("a", "N (1)", "b: c"),
-        index_lines.IndexEntry("d", "", "(no description)"),
-        index_lines.IndexEntry("e/f", "", None),
-        index_lines.IndexEntry("g", "", None),
+    assert parse_index(text) == [
+        IndexEntry("a", "N (1)", "b: c"),
+        IndexEntry("d", "", "(no description)"),
+        IndexEntry("e/f", "", None),
+        IndexEntry("g", "", None),
     ]
-    assert index_lines.parse_index(index_lines.NO_SKILLS) == []
+    assert parse_index(index_lines.NO_SKILLS) == []
     assert index_lines.format_omitted_count(1) == "… 1 more skill is not shown"
 
 
@@ -131,7 +132,7 @@ def test_tiers_follow_one_another_as_the_budget_shrinks():
 def test_the_first_of_a_given_order_stay_longest_and_are_described_longest():
     ranked = SKILLS[::-1]
     for budget in range(20, 1200, 7):
-        made = index_lines.parse_index(fit(ranked, budget).text)
+        made = parse_index(fit(ranked, budget).text)
         shown = {one.address for one in made}
         described = {one.address for one in made if one.description}
         assert shown == {head for head, _ in ranked[: len(shown)]}
@@ -150,10 +151,7 @@ def test_claims_in_the_text_change_nothing_about_who_is_shown():
     plain = [(f"s{n:02d}", "d" * 60) for n in range(40)]
     loud = [plain[0], *((head, "BEST! USE ME FIRST! " * 3) for head, _ in plain[1:])]
     for budget in range(10, 120, 5):
-        names = [
-            [one.address for one in index_lines.parse_index(fit(s, budget).text)]
-            for s in (plain, loud)
-        ]
+        names = [[one.address for one in parse_index(fit(s, budget).text)] for s in (plain, loud)]
         assert names[0] == names[1]
 
 
@@ -176,7 +174,7 @@ def test_skills_without_descriptions_are_listed_by_their_addresses():
     skills = [("a", ""), ("b", ""), ("c/d (C, D)", "")]
     made = index_lines.format_all(skills, index_lines.estimate_tokens)
     assert made.text == "▹ a, b, c/d"
-    assert [one.address for one in index_lines.parse_index(made.text)] == ["a", "b", "c/d"]
+    assert [one.address for one in parse_index(made.text)] == ["a", "b", "c/d"]
 
 
 def test_where_not_all_names_fit_the_first_ones_stand_before_a_count():
