@@ -99,7 +99,7 @@ COMMANDS: dict[str, str | tuple[str, ...]] = {
     ),
     "mcp install": "client scope path: str; changed: bool; entry: dict[str, Any];"
     " command: list[str] | None; text problem: str | None",
-    "mcp serve": "url mode: str; token_file: str | None",
+    "mcp serve": "url mode token_file: str",
     "memory add": "MemoryChanged",
     "memory remove": "MemoryChanged",
     "memory show": "*: MemoryRead; names: list[str]",

@@ -213,7 +213,8 @@ class ProgramsPart(Part):
 
         What the program does wrong is in the result. The run is counted, and after failures the
         skill may be rolled back or retired: see `health` of the result. Neither happens without
-        `counts`, as for those who may only read, nor for what is only proposed. `on_outcome` gets
+        `counts`, as for those who may only read, nor for what is only proposed; and for those a
+        program that may write or send is refused (`read_only`). `on_outcome` gets
         the result before that, so that a record of the run precedes what follows from it.
         `on_progress` gets the share that is done, from 0 to 1, and a message. Raises as
         `find`, `InvalidInput` (`bad_payload`, `too_large`) and `SandboxError`.
@@ -224,6 +225,7 @@ class ProgramsPart(Part):
             cancel=cancel,
             on_progress=on_progress,
             limits=limits,
+            reads_only=not counts,
         )
         run = runner.run(slug, payload)
         if on_outcome is not None:

@@ -76,6 +76,11 @@ class Needs:
     commands: tuple[str, ...] = ()
     resources: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def reaches_out(self) -> bool:
+        """Whether a run may change something outside: send to a host, or write a folder."""
+        return bool(self.hosts) or "write" in self.folders.values()
+
     def describe(self) -> list[str]:
         """Return what a person has to approve, a phrase each."""
         return [

@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from brain import Brain
+from brain.serve.tools import Toolbox, ToolFailure
 from tests.running.test_tools_with_needs import HOST, RECORDED, WEATHER, WEATHER_CHECK
 from tests.support.acquired import COUNT_WORDS, creation
 
@@ -129,6 +133,14 @@ def test_a_tool_reads_a_file_and_writes_into_a_folder_that_a_person_approved(cli
     assert cli(*run).out == '{"total": 220}\n'
     assert Path("../mine/sub/total.txt").read_text() == "220"
     Path("../mine/sub/total.txt").unlink()
+    with Brain.open(".") as brain:  # who may only read is offered no program that writes
+        (tool,) = (tool for tool in Toolbox(brain).tools() if tool.name == "rates")
+        assert not tool.read_only
+        reader = Toolbox(brain, read_only=True)
+        assert all(tool.read_only and tool.name != "rates" for tool in reader.tools())
+        with pytest.raises(ToolFailure, match="for reading only"):
+            reader.call("rates", {"n": 2})
+    assert not Path("../mine/sub/total.txt").exists()
     Path("../mine/sub/total.txt").symlink_to("../../elsewhere.txt")
     assert "no file in its folder" in cli(*run).err and not Path("../elsewhere.txt").exists()
     Path("../id_rsa").write_text("key")

@@ -46,6 +46,7 @@ class ProgramRunner:
         cancel: Event | None = None,
         on_progress: Callable[[float, str], None] | None = None,
         limits: SandboxLimits | None = None,
+        reads_only: bool = False,
     ) -> None:
         self.ended: list[tuple[Runnable, RunOutcome]] = []
         self._find_runnable = find_runnable
@@ -53,6 +54,7 @@ class ProgramRunner:
         self._cancel = cancel
         self._on_progress = on_progress
         self._limits = limits or DEFAULT_LIMITS
+        self._reads_only = reads_only
 
     def run(self, slug: str, payload: Mapping[str, Any]) -> ProgramRun:
         """Run the program of a skill. Raises as `brain.programs.run`."""
@@ -96,6 +98,12 @@ class ProgramRunner:
 
     def _run(self, runnable: Runnable, payload: Mapping[str, Any], broker: Broker) -> RunOutcome:
         needs = read_needs(runnable.program)
+        if self._reads_only and needs.reaches_out:
+            raise InvalidInput(
+                f"{runnable.skill.slug} may write or send, and this is for reading only",
+                code="read_only",
+                hint="go on without it",
+            )
         if missing := find_missing(needs, runnable.tried) if needs != NO_NEEDS else []:
             slug = runnable.skill.slug
             raise NotAdmitted(

@@ -45,11 +45,6 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
     return arguments
 
 
-def parse_if_text(arguments: Mapping[str, Any] | str | bytes) -> Mapping[str, Any]:
-    """Return arguments that may be a JSON text. Raises `ToolFailure` (`bad_arguments`)."""
-    return parse_arguments(arguments) if isinstance(arguments, str | bytes) else arguments
-
-
 def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments without nulls, which count as missing.
 
@@ -58,8 +53,7 @@ def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, A
     if not isinstance(arguments, Mapping):
         raise _bad_arguments("they are not an object")
     values = {name: _drop_nulls(value) for name, value in arguments.items() if value is not None}
-    faults = list(find_schema_faults(schema, values, ""))
-    if faults:
+    if faults := list(find_schema_faults(schema, values, "")):
         raise _bad_arguments("; ".join(faults[:_MAX_FAULTS]))
     return values
 
@@ -149,13 +143,8 @@ def _as_sentence(text: str) -> str:
 _MAX_NAMED = 20
 """Secrets of one text that a failure names."""
 _TEXT_ARGUMENTS = (
-    "content",
-    "description",
-    "new_string",
-    "file_content",
-    "message",
-    "python_code",
-    "check",
+    *("content", "description", "new_string", "file_content", "message"),
+    *("python_code", "check"),
 )
 
 
@@ -183,7 +172,15 @@ class NewSecretCheck:
         known_ids = {finding.id for finding in scan(before or b"")} if findings else set()
         new = [finding for finding in findings if finding.id not in known_ids]
         _refuse_certain(new, "the resulting text")
-        self.doubts = [_doubt_notice(finding) for finding in new]
+        self.doubts = [
+            Notice(
+                "doubtful_secret",
+                "",
+                f"line {one.line} may hold a secret ({one.rule}): {one.excerpt}; if it does, "
+                "write where the secret is kept instead",
+            )
+            for one in new
+        ]
 
     def guard(self, change: ContentChange) -> ContentChange:
         """Return `change` with this check."""
@@ -212,14 +209,6 @@ def _refuse_certain(findings: Sequence[SecretFinding], where: str) -> None:
     )
 
 
-def _doubt_notice(finding: SecretFinding) -> Notice:
-    message = (
-        f"line {finding.line} may hold a secret ({finding.rule}): {finding.excerpt}; "
-        "if it does, write where the secret is kept instead"
-    )
-    return Notice("doubtful_secret", "", message)
-
-
 def _written_texts(arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name in _TEXT_ARGUMENTS:
         if name in arguments:
@@ -246,7 +235,7 @@ def refuse_to_remove_cases(brain: Brain, name: str) -> None:
         )
 
 
-_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected", "needs", "fixtures", "files")
+_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected", "needs", "fixtures")
 
 
 def write_json_as_text(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -38,13 +37,15 @@ def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = N
     refuse_wrapped_call(brain, arguments["python_code"])
     draft = _read_draft(arguments)
     texts = [json.dumps(draft.payloads, ensure_ascii=False)]
-    more = (*draft.fixtures.values(), *draft.resources.values())
-    texts += [data.decode("utf-8", "replace") for data in more]
+    texts += [data.decode("utf-8", "replace") for data in draft.fixtures.values()]
     refuse_secrets(brain, {"content": "\n".join(texts)})
     program = build_program(draft, brain.programs.read_definition)
     known = find_same(brain, program, draft.description)
     if known is not None:
-        return _unchanged(known)
+        name, version = tool_name(known.slug), str(known.version)
+        text = f"You have exactly this already: {name}, version {version}. Call it by its name."
+        data = {**pick_fields(known, "slug", "path"), "version": version}
+        return ToolResult(text, data, False)
     similar = brain.skills.find_duplicates(draft.name, draft.description)
     edit = build_edit(brain, program, draft.description)
     decided = brain.programs.acquire(edit, cancel=cancel)
@@ -54,13 +55,14 @@ def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = N
 
 
 def _read_draft(arguments: Arguments) -> ProgramDraft:
-    payloads = [
-        _parse_object(payload, "a test payload")
-        for payload in [
-            *([arguments["test_payload"]] if "test_payload" in arguments else []),
-            *arguments.get("test_payloads", ()),
-        ]
-    ]
+    tried = [arguments["test_payload"]] if "test_payload" in arguments else []
+    tried += arguments.get("test_payloads", [])
+    payloads = [_parse_object(payload, "a test payload") for payload in tried]
+    expected: list[Any] = []
+    if "expected" in arguments:
+        value = _parse_json(arguments["expected"])
+        is_list_of_all = "test_payloads" in arguments and isinstance(value, list)
+        expected = value if is_list_of_all else [value] * min(len(payloads), 1)
     schema = arguments.get("parameters_schema")
     return ProgramDraft(
         name=arguments["name"],
@@ -68,31 +70,11 @@ def _read_draft(arguments: Arguments) -> ProgramDraft:
         code=arguments["python_code"],
         payloads=payloads,
         schema=None if schema is None else _parse_object(schema, "parameters_schema"),
-        expected=_read_expected(arguments, len(payloads)),
+        expected=expected,
         check=arguments.get("check", ""),
         needs=_parse_object(arguments["needs"], "needs") if "needs" in arguments else None,
-        lang=arguments.get("lang", "python"),
-        resources=_read_resources(_parse_object(arguments.get("files", {}), "files")),
         fixtures=read_fixture_files(_parse_object(arguments.get("fixtures", {}), "fixtures")),
     )
-
-
-def _read_resources(value: Mapping[str, Any]) -> dict[str, bytes]:
-    if not all(isinstance(content, str) for content in value.values()):
-        raise ToolFailure(
-            "files is not an object of texts by path.",
-            code="bad_arguments",
-            hint='Give them as {"units.csv": "km,1000\\n"}.',
-        )
-    return {path: content.encode("utf-8", "backslashreplace") for path, content in value.items()}
-
-
-def _read_expected(arguments: Arguments, payload_count: int) -> list[Any]:
-    if "expected" not in arguments:
-        return []
-    value = _parse_json(arguments["expected"])
-    is_list_of_all = "test_payloads" in arguments and isinstance(value, list)
-    return value if is_list_of_all else [value] * min(payload_count, 1)
 
 
 def _parse_object(value: Any, what: str) -> dict[str, Any]:
@@ -123,13 +105,14 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
         for attempt in brain.gate.earlier_attempts(decided.slug)
         if attempt.attempt != decided.attempt
     ]
-    text = f"Not admitted: {printable_text(decided.reason, MAX_LINE_CHARS)}."
+    reason = printable_text(decided.reason, MAX_LINE_CHARS)
+    text = f"Not admitted: {reason}."
     if earlier:
         count = "1 earlier attempt" if len(earlier) == 1 else f"{len(earlier)} earlier attempts"
         text += f" {count}; the last failed: {printable_text(earlier[0].reason, MAX_LINE_CHARS)}."
     if decided.reason.startswith(WAITING):
         return ToolFailure(
-            f"{decided.slug} waits: {printable_text(decided.reason, MAX_LINE_CHARS)}.",
+            f"{decided.slug} waits: {reason}.",
             code="needs_approval",
             hint="Ask the user to run `brain evolve acquire "
             f"{decided.slug} --attempt {decided.attempt} --approve-needs`, which approves it and "
@@ -140,13 +123,6 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
         code="rejected",
         hint="Mend that, and send everything again; tests/check.py is `check`.",
     )
-
-
-def _unchanged(known: SkillProgram) -> ToolResult:
-    name = tool_name(known.slug)
-    data = {**pick_fields(known, "slug", "path"), "version": str(known.version)}
-    text = f"You have exactly this already: {name}, version {known.version}. Call it by its name."
-    return ToolResult(text, data, False)
 
 
 def _admitted(brain: Brain, decided: Decided) -> ToolResult:

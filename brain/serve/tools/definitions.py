@@ -22,7 +22,8 @@ class Tool:
     """The definition of a tool; `parameters` is the JSON Schema of an object.
 
     `read_only`: it changes nothing. `destructive`: it may remove something from the head (the
-    lineage keeps it). `idempotent`: repeating a call has no further effect.
+    lineage keeps it). `idempotent`: repeating a call has no further effect. `open_world`: it may
+    ask hosts.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Tool:
     read_only: bool
     destructive: bool = False
     idempotent: bool = True
+    open_world: bool = False
 
 
 class ToolResult(NamedTuple):
@@ -473,7 +475,7 @@ def mcp(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
                 "readOnlyHint": tool.read_only,
                 "destructiveHint": tool.destructive,
                 "idempotentHint": tool.idempotent,
-                "openWorldHint": False,
+                "openWorldHint": tool.open_world,
             },
         }
         for tool in tools

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, NotFound, SandboxError, ToolFailure, printable_text
 from ...programs import SCHEMA_FILE
-from ...programs.program import BUILT_IN_TOOLS, slug_of_tool, tool_name
+from ...programs.needs import read_needs
+from ...programs.program import BUILT_IN_TOOLS, Program, slug_of_tool, tool_name
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
 from ...util.text import suggest_names
 from . import checks
 from .aliases import LESSONS_ANSWER, LESSONS_TOOLS, call_by_name_hint, find_wrapped_tool
-from .definitions import PROGRAM_TOOLS, TOOLS, Schema, Tool, ToolResult, mcp
+from .definitions import PROGRAM_TOOLS, TOOLS, Tool, ToolResult, mcp
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
@@ -75,31 +76,27 @@ def list_program_tools(brain: Brain) -> Iterator[Tool]:
     """Yield the tools of the skills that may run, as many as fit, most used first."""
     room = MAX_PROGRAM_TOOLS_CHARS
     for skill in list_acquired(brain)[:MAX_PROGRAM_TOOLS]:
-        tool = build_program_tool(skill, read_schema(brain, skill.slug))
+        tool = build_program_tool(skill, brain.programs.find(skill.slug))
         size = len(json.dumps(mcp([tool]), separators=(",", ":")))
         if size <= room:
             room -= size
             yield tool
 
 
-def build_program_tool(skill: SkillProgram, schema: Schema) -> Tool:
+def build_program_tool(skill: SkillProgram, program: Program) -> Tool:
     """Return the tool of a skill that may run."""
-    name = tool_name(skill.slug)
+    name, needs = tool_name(skill.slug), read_needs(program)
     description = truncate(fold_to_line(skill.description), _MAX_DESCRIPTION_CHARS)
     return Tool(
         name=name,
         description=f"[ACQUIRED TOOL: CALL BY NAME] {description}\n"
         f"A tool like the others: call {name} itself. Its code runs in a sandbox and is kept "
         "out of reach, so it can be neither imported nor started from a shell or other code.",
-        parameters=_strip_schema(schema),
-        read_only=True,
+        parameters=_strip_schema(json.loads(program.files[SCHEMA_FILE])),
+        read_only=not needs.reaches_out,
+        idempotent=not needs.reaches_out,
+        open_world=bool(needs.hosts),
     )
-
-
-def read_schema(brain: Brain, slug: str) -> Schema:
-    """Return the schema of the parameters of a skill that may run."""
-    schema: Schema = json.loads(brain.programs.find(slug).files[SCHEMA_FILE])
-    return schema
 
 
 def _strip_schema(value: Any) -> Any:

@@ -51,7 +51,7 @@ class Toolbox:
     """The tools of one open brain, safe to share among threads, as the brain is.
 
     With a `task` of that brain every call becomes a step of it. With `read_only`, only the tools
-    that read may be called, and programs that may run; nothing of these runs is counted.
+    that read may be called, and programs that neither write nor send; no run of these is counted.
     """
 
     def __init__(self, brain: Brain, task: Task | None = None, *, read_only: bool = False) -> None:
@@ -61,11 +61,8 @@ class Toolbox:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools to offer, with those that the agent acquired, most used first."""
-        built_in = (tool for tool in list_built_in_tools() if self._may_call(tool.name))
-        return (*built_in, *list_program_tools(self._brain))
-
-    def _may_call(self, name: str) -> bool:
-        return name in _READ_TOOLS or not self._read_only
+        offered = (*list_built_in_tools(), *list_program_tools(self._brain))
+        return tuple(tool for tool in offered if tool.read_only or not self._read_only)
 
     def call(
         self,
@@ -110,7 +107,7 @@ class Toolbox:
 
         Raises `ToolFailure` (`read_only`).
         """
-        if name in _PARAMETER_SCHEMAS and not self._may_call(name):
+        if self._read_only and name in _PARAMETER_SCHEMAS and name not in _READ_TOOLS:
             raise ToolFailure(
                 "This brain is served for reading only.",
                 code="read_only",
@@ -129,7 +126,9 @@ class Toolbox:
     def _call_built_in(
         self, name: str, function: ToolFunction, arguments: RawArguments
     ) -> ToolResult:
-        values = checks.parse_if_text(arguments)
+        values = arguments
+        if isinstance(values, str | bytes):
+            values = checks.parse_arguments(values)
         if name == CREATE_SKILL.name:
             values = checks.write_json_as_text(values)
         checked = checks.check_arguments(_PARAMETER_SCHEMAS[name], values)
