@@ -41,22 +41,7 @@ from ..terminal import escape, escape_lines, paged, terminal_width, write_lines
 from ..user_files import named_in_errors, write_output_file
 
 if TYPE_CHECKING:
-    from brain import Brain
-    from brain.results import (
-        BlameLine,
-        Diff,
-        DiffStat,
-        GrepMatch,
-        PathChange,
-        RunSummary,
-        SkillChange,
-        SkillDecision,
-        SkillReasons,
-        SkillVersion,
-        SnapshotDetails,
-        SnapshotInfo,
-        VersionReason,
-    )
+    from brain import Brain, results
 
 
 _SHORT_KEY_CHARS = len("ed25519:") + 8
@@ -140,7 +125,7 @@ def log_command(
             write_lines([""])
 
 
-def _version_names(versions: list[SkillVersion]) -> dict[str, str]:
+def _version_names(versions: list[results.SkillVersion]) -> dict[str, str]:
     """Return snapshot to the name of the version that it made, aligned: an edit of 1 is 1+1."""
     seen = Counter[str]()
     names = {}
@@ -173,7 +158,7 @@ def _signer_names(brain: Brain) -> SignerNames:
 
 
 def _log_entry(
-    app: App, info: SnapshotInfo, paths: list[str], stat: bool, patch: bool
+    app: App, info: results.SnapshotInfo, paths: list[str], stat: bool, patch: bool
 ) -> dict[str, Any]:
     document: dict[str, Any] = to_json(info)
     if stat or patch:
@@ -183,7 +168,9 @@ def _log_entry(
     return document
 
 
-def _graph_lines(found: Iterator[SnapshotInfo], names: SignerNames, columns: int) -> Iterator[str]:
+def _graph_lines(
+    found: Iterator[results.SnapshotInfo], names: SignerNames, columns: int
+) -> Iterator[str]:
     lines = GraphLanes()
     for info in found:
         row, below = lines.add_snapshot(info.snapshot, info.parents)
@@ -192,7 +179,7 @@ def _graph_lines(found: Iterator[SnapshotInfo], names: SignerNames, columns: int
 
 
 def _log_line(
-    info: SnapshotInfo, names: SignerNames, columns: int, indent: int = 0, version: str = ""
+    info: results.SnapshotInfo, names: SignerNames, columns: int, indent: int = 0, version: str = ""
 ) -> str:
     """Return one snapshot as a line that fits `columns`; 0 stands for any length."""
     words = first_line(text_format.format_snapshot(info.message.strip(), info.operation))
@@ -288,7 +275,7 @@ def _show_run(
     emit(app, found, run_lines(found))
 
 
-def _snapshot_detail_lines(shown: SnapshotDetails) -> Iterator[str]:
+def _snapshot_detail_lines(shown: results.SnapshotDetails) -> Iterator[str]:
     info = shown.info
     fields = [
         ("snapshot", info.snapshot),
@@ -364,7 +351,7 @@ def diff_command(app: App, terms: tuple[str, ...], stat: bool, patch: bool) -> N
         write_lines(_diff_lines(app.brain, found))
 
 
-def _stat_and_patch(brain: Brain, found: Diff, stat: bool, patch: bool) -> dict[str, Any]:
+def _stat_and_patch(brain: Brain, found: results.Diff, stat: bool, patch: bool) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if stat:
         extra["stat"] = to_json(brain.history.diff_stat(found))
@@ -373,24 +360,26 @@ def _stat_and_patch(brain: Brain, found: Diff, stat: bool, patch: bool) -> dict[
     return extra
 
 
-def _stat_and_patch_lines(brain: Brain, found: Diff, stat: bool, patch: bool) -> Iterator[str]:
+def _stat_and_patch_lines(
+    brain: Brain, found: results.Diff, stat: bool, patch: bool
+) -> Iterator[str]:
     if stat:
         yield from _stat_lines(brain.history.diff_stat(found))
     if patch:
         yield from map(_colorize_patch, brain.history.patch(found))
 
 
-def _skill_lines(skills: list[SkillChange]) -> Iterator[str]:
+def _skill_lines(skills: list[results.SkillChange]) -> Iterator[str]:
     for skill in skills:
         yield colorize(skill_change_line(skill), _SKILL_CHANGE_COLORS.get(skill.change, "yellow"))
 
 
-def _path_line(change: PathChange) -> str:
+def _path_line(change: results.PathChange) -> str:
     words = path_change_line(change)
     return colorize(words, _PATH_CHANGE_COLORS.get(words[0], "yellow"))
 
 
-def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
+def _diff_lines(brain: Brain, found: results.Diff) -> Iterator[str]:
     yield from _skill_lines(found.skills)
     others = text_format.changes_outside_skills(found.changes, found.skills)
     memory = found._replace(changes=[item for item in others if item.section == "memory"])
@@ -404,11 +393,11 @@ def _diff_lines(brain: Brain, found: Diff) -> Iterator[str]:
         yield "No differences."
 
 
-def _stat_numbers(stat: DiffStat) -> str:
+def _stat_numbers(stat: results.DiffStat) -> str:
     return "binary" if stat.added < 0 else f"+{stat.added} -{stat.removed}"
 
 
-def _stat_lines(stats: list[DiffStat]) -> Iterator[str]:
+def _stat_lines(stats: list[results.DiffStat]) -> Iterator[str]:
     longest = max((len(escape(stat.path)) for stat in stats), default=0)
     for stat in stats:
         yield f"{escape(stat.path).ljust(longest)}  {_stat_numbers(stat)}"
@@ -457,7 +446,7 @@ def grep_command(
     emit(app, {"matches": list(found)} if app.as_json else None, _match_lines(app, found))
 
 
-def _match_lines(app: App, found: Iterator[GrepMatch]) -> Iterator[str]:
+def _match_lines(app: App, found: Iterator[results.GrepMatch]) -> Iterator[str]:
     has_matches = False
     for match in found:
         has_matches = True
@@ -485,7 +474,7 @@ def blame_command(app: App, slug: str, rev: str | None) -> None:
     emit(app, {"lines": rows}, _blame_lines(rows))
 
 
-def _blame_lines(rows: list[BlameLine]) -> Iterator[str]:
+def _blame_lines(rows: list[results.BlameLine]) -> Iterator[str]:
     width = min(max((len(row.author) for row in rows), default=0), 20)
     for row in rows:
         author = escape(row.author[:20]).ljust(width)
@@ -522,7 +511,7 @@ def why_command(app: App, slug: str, cases: bool) -> None:
     emit(app, found, _why_lines(found, cases))
 
 
-def _why_lines(found: SkillReasons, cases: bool) -> Iterator[str]:
+def _why_lines(found: results.SkillReasons, cases: bool) -> Iterator[str]:
     written = {one.snapshot for one in found.versions}
     without_version = [one for one in found.decisions if one.snapshot not in written]
     by_snapshot = {one.snapshot: one for one in found.decisions}
@@ -537,7 +526,7 @@ def _why_lines(found: SkillReasons, cases: bool) -> Iterator[str]:
         yield from _decision_lines(found.slug, decision, cases)
 
 
-def _decision_lines(slug: str, decision: SkillDecision, cases: bool) -> Iterator[str]:
+def _decision_lines(slug: str, decision: results.SkillDecision, cases: bool) -> Iterator[str]:
     """Yield a decision that changed no text of the skill, or an attempt that was rejected."""
     version = f"@{decision.to_version}" if decision.to_version else ""
     words = text_format.DECISION_WORDS[decision.decision]
@@ -545,18 +534,18 @@ def _decision_lines(slug: str, decision: SkillDecision, cases: bool) -> Iterator
     yield from _verdict_summary(decision, cases)
 
 
-def _reason_line(name: str, what: str, one: VersionReason | SkillDecision) -> str:
+def _reason_line(name: str, what: str, one: results.VersionReason | results.SkillDecision) -> str:
     author = first_line(one.author) or "no author"
     return f"{name}  {what} {local_time(one.time)} by {author}, snapshot {short_id(one.snapshot)}"
 
 
-def _verdict_summary(decision: SkillDecision, cases: bool) -> Iterator[str]:
+def _verdict_summary(decision: results.SkillDecision, cases: bool) -> Iterator[str]:
     yield f"    {escape(decision.summary)}"
     if cases:
         yield from (f"    {escape(line)}" for line in verdict_lines(decision))
 
 
-def _version_reason_lines(one: VersionReason) -> Iterator[str]:
+def _version_reason_lines(one: results.VersionReason) -> Iterator[str]:
     if one.message:
         yield first_line(one.message)
     if one.work is None:
@@ -565,7 +554,7 @@ def _version_reason_lines(one: VersionReason) -> Iterator[str]:
     yield from _work_lines(one.work)
 
 
-def _work_lines(work: RunSummary) -> Iterator[str]:
+def _work_lines(work: results.RunSummary) -> Iterator[str]:
     yield f"task: {first_line(work.task) or 'no name'}"
     who = ", ".join(filter(None, (first_line(work.agent), first_line(work.model))))
     if who:

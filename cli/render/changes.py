@@ -15,25 +15,7 @@ from .human_format import pluralize, short_id
 from .ledgers import commitment_lines, raise_if_not_committed
 
 if TYPE_CHECKING:
-    from brain.results import (
-        FileState,
-        Init,
-        LeftOutSkills,
-        MergeConflict,
-        Merged,
-        MergedSkill,
-        Notice,
-        PathChange,
-        Recorded,
-        Restored,
-        SkillChange,
-        Status,
-        Switched,
-        UndiffableFile,
-        Undone,
-        Upserted,
-        Watched,
-    )
+    from brain import results
 
 
 _MAX_NAMED_PATHS = 12
@@ -45,12 +27,12 @@ FILE_TYPE_NAMES = {"file": "a file", "executable": "an executable file", "link":
 _UNDIFFABLE_REASONS = {"binary": "not text", "too_large": "too large", "redacted": "redacted"}
 
 
-def skill_change_line(change: SkillChange) -> str:
+def skill_change_line(change: results.SkillChange) -> str:
     """Describe the change of a skill: "oracle-manipulation upgraded 1 → 2"."""
     return escape(text_format.format_skill_change(change))
 
 
-def upsert_line(result: Upserted) -> str:
+def upsert_line(result: results.Upserted) -> str:
     """Describe the result of an upsert or a revert."""
     if not result.changed:
         words = f"unchanged at version {result.version}"
@@ -66,13 +48,13 @@ def operation_text(fields: dict[str, Any]) -> str:
     return escape(text_format.format_operation(fields))
 
 
-def merged_skill_line(skill: MergedSkill) -> str:
+def merged_skill_line(skill: results.MergedSkill) -> str:
     """Describe a skill that both sides changed."""
     ours, theirs = ("removed" if side == "" else side for side in (skill.ours, skill.theirs))
     return escape(f"{skill.slug} merged {ours} + {theirs} → {skill.version}")
 
 
-def conflict_line(row: MergeConflict) -> str:
+def conflict_line(row: results.MergeConflict) -> str:
     """Return a conflict with its reason, and its resolution or the file to edit."""
     reason = row.reason.replace("_", " ")
     if row.our_path:
@@ -84,12 +66,12 @@ def conflict_line(row: MergeConflict) -> str:
     return escape(f"C {row.path}: {reason}{where}")
 
 
-def path_change_line(change: PathChange) -> str:
+def path_change_line(change: results.PathChange) -> str:
     """Return a changed path with its letter: A, M, D, or R with both names."""
     return escape(text_format.format_path_change(change))
 
 
-def undiffable_line(one: UndiffableFile) -> str:
+def undiffable_line(one: results.UndiffableFile) -> str:
     """Describe a change that cannot be shown as text."""
     path = f"{one.from_path} → {one.path}" if one.from_path else one.path
     if one.before is None or one.after is None:
@@ -100,7 +82,7 @@ def undiffable_line(one: UndiffableFile) -> str:
     return escape(f"  {path}: {_UNDIFFABLE_REASONS[one.reason]}; {sides}")
 
 
-def _content_text(content: FileState | None) -> str:
+def _content_text(content: results.FileState | None) -> str:
     if content is None:
         return "nothing"
     return (
@@ -108,7 +90,7 @@ def _content_text(content: FileState | None) -> str:
     )
 
 
-def notice_lines(found: Sequence[Notice]) -> Iterator[str]:
+def notice_lines(found: Sequence[results.Notice]) -> Iterator[str]:
     """Describe skipped and suspicious files."""
     for notice in found:
         place = f"{escape(notice.path)}: " if notice.path else ""
@@ -127,14 +109,16 @@ _LEFT_OUT_REASONS = {
 _UNRECORDED_REASONS = ("link_outside", "ignored")
 
 
-def scan_note_lines(result: Init | Status | Recorded | Watched) -> Iterator[str]:
+def scan_note_lines(
+    result: results.Init | results.Status | results.Recorded | results.Watched,
+) -> Iterator[str]:
     """Describe what a scan skipped; links to skills are counted, the other notices listed."""
     counted = {place.path for place in result.left_out_skills}
     yield from notice_lines([notice for notice in result.notices if notice.path not in counted])
     yield from left_out_skill_lines(result.left_out_skills)
 
 
-def left_out_skill_lines(found: Sequence[LeftOutSkills]) -> Iterator[str]:
+def left_out_skill_lines(found: Sequence[results.LeftOutSkills]) -> Iterator[str]:
     """Count the files called SKILL.md that are no skills, and say how to take some of them."""
     counts = dict.fromkeys(_LEFT_OUT_REASONS, 0)
     for place in found:
@@ -173,13 +157,13 @@ def copy_hint_lines(root: str, folders: Iterable[str]) -> Iterator[str]:
         yield f"Hint: `{command}` copies its skills into the brain"
 
 
-def _folder_to_adopt(place: LeftOutSkills) -> str:
+def _folder_to_adopt(place: results.LeftOutSkills) -> str:
     """Return the folder of skills that a link leads to, or into."""
     is_one_skill = place.files == 1 and place.path.rpartition("/")[0].endswith("skills")
     return place.target.rpartition("/")[0] if is_one_skill else place.target
 
 
-def skipped_lines(found: list[Notice]) -> Iterator[str]:
+def skipped_lines(found: list[results.Notice]) -> Iterator[str]:
     """List skipped files, one line for each reason."""
     by_reason: dict[str, list[str]] = {}
     for notice in found:
@@ -189,7 +173,7 @@ def skipped_lines(found: list[Notice]) -> Iterator[str]:
         yield f"{escape(reason)}: {', '.join(paths[:_MAX_NAMED_PATHS])}{more}"
 
 
-def restored_text(result: Restored | Undone | Switched) -> str:
+def restored_text(result: results.Restored | results.Undone | results.Switched) -> str:
     """Describe the head after a restore, an undo, a redo or a switch."""
     files = f"{pluralize(len(result.written), 'file')} written, {len(result.removed)} removed"
     if result.redacted:  # what was not written, because its content is gone
@@ -197,7 +181,7 @@ def restored_text(result: Restored | Undone | Switched) -> str:
     return f"{short_id(result.snapshot)}; {files}"
 
 
-def report_merge(app: App, result: Merged) -> None:
+def report_merge(app: App, result: results.Merged) -> None:
     """Print what a merge did. Raises `Conflict` (`merge_conflict`) if there are conflicts."""
     emit(app, result, _merge_lines(result))
     if result.conflicts:
@@ -210,7 +194,7 @@ def report_merge(app: App, result: Merged) -> None:
     raise_if_not_committed(result.commitment)
 
 
-def _merge_lines(result: Merged) -> Iterator[str]:
+def _merge_lines(result: results.Merged) -> Iterator[str]:
     for row in result.conflicts:
         yield conflict_line(row)
     if result.conflicts:
