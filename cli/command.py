@@ -32,6 +32,7 @@ from .registry import (
     GROUP_COMMANDS,
     GROUP_DESCRIPTIONS,
     CommandTable,
+    suggest_commands,
 )
 from .terminal import NO_COLOR_VARIABLE, write_stderr
 
@@ -119,8 +120,9 @@ class LazyGroup(_WithHelp, click.Group):
         args = self._replace_alias(ctx, args)
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            group = ctx.command_path.partition(" ")[2]
-            raise click.UsageError(self._unknown_command_message(name, group), ctx=ctx)
+            close = suggest_commands(ctx.command_path.partition(" ")[2], name[:80], self.entries)
+            ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise click.UsageError(f"No such command {name[:80]!r}.{ask}", ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def _replace_alias(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -138,13 +140,6 @@ class LazyGroup(_WithHelp, click.Group):
         if other and name in ALIAS_NOTES and not is_json and not ctx.resilient_parsing:
             write_stderr(ALIAS_NOTES[name] + "\n")
         return [*other.split(), *rest] if other else args
-
-    def _unknown_command_message(self, name: str, group: str) -> str:
-        from .registry import suggest_commands
-
-        close = suggest_commands(group, name[:80], self.entries)
-        ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-        return f"No such command {name[:80]!r}.{ask}"
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Offer the commands of the table, then the options."""

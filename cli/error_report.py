@@ -104,7 +104,9 @@ def describe_error(problem: BaseException) -> Failure:
 def print_error(failure: Failure, *, as_json: bool, problem: BaseException | None = None) -> None:
     """Print the failure to stderr, as two lines or as one JSON document."""
     if problem is not None and os.environ.get("BRAIN_DEBUG") == "1":
-        _print_traceback(problem)
+        import traceback
+
+        terminal.write_stderr("".join(traceback.format_exception(problem)).rstrip("\n"))
     if failure.quiet:
         return
     if as_json:
@@ -135,17 +137,13 @@ def _usage_failure(problem: click.ClickException) -> Failure:
     message = " ".join(problem.format_message().split())
     hint = f"see '{path} --help'"
     if isinstance(problem, click.NoSuchOption):
-        known = _unknown_option_hint(path.partition(" ")[2], problem.option_name)
-        if known:  # the options that click suggests are only spelled alike
-            message, hint = f"No such option {problem.option_name!r}.", known
+        from .registry import RENAMED_OPTIONS
+
+        option = problem.option_name
+        renamed = RENAMED_OPTIONS.get(path.partition(" ")[2], {}).get(option)
+        if renamed:  # the options that click suggests are only spelled alike
+            message, hint = f"No such option {option!r}.", f"{option} is now {renamed}"
     return Failure("usage", printable_text(message, limit=400), hint, USAGE)
-
-
-def _unknown_option_hint(command: str, option: str) -> str:
-    from .registry import RENAMED_OPTIONS
-
-    renamed = RENAMED_OPTIONS.get(command, {}).get(option)
-    return f"{option} is now {renamed}" if renamed else ""
 
 
 def _os_failure(problem: OSError) -> Failure:
@@ -160,9 +158,3 @@ def _os_failure(problem: OSError) -> Failure:
         path = folder  # a file in it was to be written, or read
     sentence = sentence or f"{{}} cannot be used: {reason}"
     return Failure(code, sentence.format(printable_text(path)), hint)
-
-
-def _print_traceback(problem: BaseException) -> None:
-    import traceback
-
-    terminal.write_stderr("".join(traceback.format_exception(problem)).rstrip("\n"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
 
 import click
 
@@ -132,27 +131,20 @@ def lead_global_options(argv: list[str]) -> list[str]:
 
 def _invoke(argv: list[str]) -> int:
     if len(argv) > MAX_ARGUMENTS:
-        _refuse_many_arguments(len(argv))
+        raise Failure(
+            code="too_many_arguments",
+            message=f"{len(argv)} arguments are more than {MAX_ARGUMENTS}",
+            hint="name the folder that contains the files",
+            status=2,
+        )
     if COMPLETE_VARIABLE in os.environ:
-        return _print_completions(os.environ[COMPLETE_VARIABLE])
+        from click.shell_completion import shell_complete
+
+        instruction = os.environ[COMPLETE_VARIABLE]
+        return shell_complete(root_group, {}, PROGRAM_NAME, COMPLETE_VARIABLE, instruction)
     try:
         with root_group.make_context(PROGRAM_NAME, list(argv)) as context:
             root_group.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     return 0
-
-
-def _refuse_many_arguments(count: int) -> NoReturn:
-    raise Failure(
-        code="too_many_arguments",
-        message=f"{count} arguments are more than {MAX_ARGUMENTS}",
-        hint="name the folder that contains the files",
-        status=2,
-    )
-
-
-def _print_completions(instruction: str) -> int:
-    from click.shell_completion import shell_complete
-
-    return shell_complete(root_group, {}, PROGRAM_NAME, COMPLETE_VARIABLE, instruction)

@@ -7,7 +7,6 @@ line of the help of its command; a test compares them. `brain skill view` is the
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -375,6 +374,8 @@ def suggest_commands(group: str, word: str, names: Iterable[str]) -> list[str]:
     known = COMMAND_SYNONYMS.get(group, {}).get(word)
     if known:
         return list(known)
+    import difflib
+
     close = difflib.get_close_matches(word, names)
     return [name for name in close if name not in CAREFUL_COMMANDS or _is_slip(word, name)]
 

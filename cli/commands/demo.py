@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -247,7 +247,11 @@ def demo_command(app: App) -> None:
             steps = list(run_demo(Path(workshop)))
             emit(app, {"ok": all(step.ok for step in steps), "steps": steps}, ())
         else:
-            steps = list(_print_steps(run_demo(Path(workshop))))
+            steps = []
+            for step in run_demo(Path(workshop)):
+                steps.append(step)
+                terminal.write_lines(_demo_step_lines(len(steps), step))
+                terminal.flush_stdout()
     wrong = [step.title for step in steps if not step.ok]
     if wrong:
         raise BrainError(
@@ -255,14 +259,6 @@ def demo_command(app: App) -> None:
             code="demo_failed",
             hint="the lines above show what each printed; BRAIN_DEBUG=1 adds tracebacks",
         )
-
-
-def _print_steps(steps: Iterable[DemoStep]) -> Iterator[DemoStep]:
-    """Print each step as soon as it is done."""
-    for number, step in enumerate(steps, 1):
-        terminal.write_lines(_demo_step_lines(number, step))
-        terminal.flush_stdout()
-        yield step
 
 
 def _demo_step_lines(number: int, step: DemoStep) -> Iterator[str]:

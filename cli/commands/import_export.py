@@ -123,7 +123,8 @@ def adopt_command(
                 progress=bar,
             )
         if new and result.brain:
-            _pin_root_keys(app, result)
+            with Brain.open(result.path) as made:
+                pin_and_report_roots(app, made, [one.key for one in made.signatures.list(made.id)])
     emit(app, result, _adoption_lines(result))
     if result.conflicts:
         files = pluralize(len(result.conflicts), "file")
@@ -229,14 +230,6 @@ def _default_target(app: App, path: str) -> Path | None:
     url = parse_repository_url(path)
     name = archive_name(Path(path)) if url is None else url.name
     return None if name is None else Path(name)
-
-
-def _pin_root_keys(app: App, result: Adopted) -> None:
-    """Pin the keys that signed the first snapshot of a new brain."""
-    from brain import Brain
-
-    with Brain.open(result.path) as made:
-        pin_and_report_roots(app, made, [one.key for one in made.signatures.list(made.id)])
 
 
 def _adoption_lines(result: Adopted) -> Iterator[str]:

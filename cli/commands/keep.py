@@ -105,18 +105,14 @@ def redact_command(
     if history and rev is not None:
         raise click.UsageError("--history and --rev cannot be combined.")
     if not yes:
-        _confirm_redaction(path, history)
+        versions = "every content that it had" if history else "its content"
+        what = f"{escape(path)}: {versions} is destroyed for good; no command brings it back"
+        if not is_terminal(sys.stdin):
+            raise InvalidInput(what, code="not_confirmed", hint="confirm it with --yes")
+        if not click.confirm(f"{what}. Destroy it?", err=True):
+            raise InvalidInput("nothing was destroyed", code="not_confirmed", hint="")
     result = app.brain.files.redact(path, reason=reason, rev=rev or "@", history=history)
     emit(app, result, _redaction_lines(result))
-
-
-def _confirm_redaction(path: str, history: bool) -> None:
-    versions = "every content that it had" if history else "its content"
-    what = f"{escape(path)}: {versions} is destroyed for good; no command brings it back"
-    if not is_terminal(sys.stdin):
-        raise InvalidInput(what, code="not_confirmed", hint="confirm it with --yes")
-    if not click.confirm(f"{what}. Destroy it?", err=True):
-        raise InvalidInput("nothing was destroyed", code="not_confirmed", hint="")
 
 
 def _redaction_lines(result: Redacted) -> Iterator[str]:

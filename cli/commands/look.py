@@ -114,7 +114,10 @@ def log_command(
     columns = terminal_width(sys.stdout)
     names = _signer_names(app.brain)
     if graph:
-        write_lines(_graph_lines(found, names, columns))
+        lanes = GraphLanes()
+        for info in found:
+            row, below = lanes.add_snapshot(info.snapshot, info.parents)
+            write_lines([f"{row} {_log_line(info, names, columns, len(row) + 1)}", *below])
         return
     numbers = _version_names(versions)
     for info in found:
@@ -131,10 +134,11 @@ def _version_names(versions: list[results.SkillVersion]) -> dict[str, str]:
     names = {}
     for item in reversed(versions):
         edits = seen[str(item.version)]
-        names[item.snapshot] = f"{item.version}+{edits}" if edits else str(item.version)
-        seen[str(item.version)] += item.change != "removed"
+        if item.change != "removed":
+            names[item.snapshot] = f"{item.version}+{edits}" if edits else str(item.version)
+            seen[str(item.version)] += 1
     longest = max(map(len, names.values()), default=0)
-    return {snapshot: f"  {name:{longest}}" for snapshot, name in names.items()}
+    return {one.snapshot: f"  {names.get(one.snapshot, ''):{longest}}" for one in versions}
 
 
 SignerNames = Callable[[str], str]
@@ -166,16 +170,6 @@ def _log_entry(
         document.update(changes=to_json(changed.changes), skills=to_json(changed.skills))
         document.update(_stat_and_patch(app.brain, changed, stat, patch))
     return document
-
-
-def _graph_lines(
-    found: Iterator[results.SnapshotInfo], names: SignerNames, columns: int
-) -> Iterator[str]:
-    lines = GraphLanes()
-    for info in found:
-        row, below = lines.add_snapshot(info.snapshot, info.parents)
-        yield f"{row} {_log_line(info, names, columns, len(row) + 1)}"
-        yield from below
 
 
 def _log_line(
@@ -297,16 +291,14 @@ def _snapshot_detail_lines(shown: results.SnapshotDetails) -> Iterator[str]:
         yield from _skill_lines(shown.skills)
         yield from map(_path_line, shown.changes)
         yield ""
-    yield _change_counts(shown.counts)
+    counts = shown.counts
+    changes = ", ".join(f"{counts[what]} {what}" for what in ("added", "modified", "removed"))
+    size = f"{pluralize(counts['files'], 'file')}, {format_size(counts['bytes'])} in all"
+    yield f"{changes}; {size}"
     yield from align_columns(
         (escape(name), short_id(part.root), pluralize(part.files, "file"), format_size(part.bytes))
         for name, part in shown.sections.items()
     )
-
-
-def _change_counts(counts: dict[str, int]) -> str:
-    changes = ", ".join(f"{counts[what]} {what}" for what in ("added", "modified", "removed"))
-    return f"{changes}; {pluralize(counts['files'], 'file')}, {format_size(counts['bytes'])} in all"
 
 
 _SKILL_CHANGE_COLORS = {"added": "green", "upgraded": "green", "removed": "red"}
@@ -407,13 +399,11 @@ def _stat_lines(stats: list[results.DiffStat]) -> Iterator[str]:
 
 
 def _colorize_patch(piece: str) -> str:
+    colours = {"+": "green", "-": "red", "@": "cyan"}
     lines = escape_lines(piece.rstrip("\n")).split("\n")
-    return "\n".join(_colorize_patch_line(line) for line in lines)
-
-
-def _colorize_patch_line(line: str) -> str:
-    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    return colorize(line, colour) if colour else line
+    return "\n".join(
+        colorize(line, colours[line[0]]) if line[:1] in colours else line for line in lines
+    )
 
 
 @brain_command(
@@ -521,7 +511,12 @@ def _why_lines(found: results.SkillReasons, cases: bool) -> Iterator[str]:
         yield _reason_line(f"{found.slug}@{version.version}", version.change, version)
         if (decision := by_snapshot.get(version.snapshot)) is not None:
             yield from _verdict_summary(decision, cases)
-        yield from (f"    {escape(line)}" for line in _version_reason_lines(version))
+        if version.message:
+            yield f"    {escape(first_line(version.message))}"
+        if version.work is None:
+            yield f"    {_MISSING_RECEIPT_REASONS[version.state]}"
+        else:
+            yield from (f"    {escape(line)}" for line in _work_lines(version.work))
     for decision in without_version:
         yield from _decision_lines(found.slug, decision, cases)
 
@@ -543,15 +538,6 @@ def _verdict_summary(decision: results.SkillDecision, cases: bool) -> Iterator[s
     yield f"    {escape(decision.summary)}"
     if cases:
         yield from (f"    {escape(line)}" for line in verdict_lines(decision))
-
-
-def _version_reason_lines(one: results.VersionReason) -> Iterator[str]:
-    if one.message:
-        yield first_line(one.message)
-    if one.work is None:
-        yield _MISSING_RECEIPT_REASONS[one.state]
-        return
-    yield from _work_lines(one.work)
 
 
 def _work_lines(work: results.RunSummary) -> Iterator[str]:

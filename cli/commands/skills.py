@@ -193,6 +193,11 @@ def skill_upsert_command(
     body, files = _read_skill(app, file)
     with named_in_errors(file, lines_only=True):
         similar = app.brain.skills.find_duplicates(name, description, body)
+    carried: Receipt | bytes | None = None
+    if receipt is not None:
+        from brain.receipts import decode_or_bytes
+
+        carried = decode_or_bytes(read_input(receipt, limits.MAX_FILE_BYTES, "the receipt"))
     ledger = None
     if commit:
         from ..chosen_ledger import open_chosen_ledger
@@ -205,7 +210,7 @@ def skill_upsert_command(
             body,
             description=description,
             if_changed=if_changed,
-            receipt=None if receipt is None else _read_receipt(receipt),
+            receipt=carried,
             message=message or "",
             base=base or "",
             files=files,
@@ -233,13 +238,6 @@ def _read_skill(app: App, name: str | None) -> tuple[bytes | None, dict[str, byt
     if os.path.isdir(name):
         return app.brain.skills.read_folder(name)
     return read_input(name, limits.MAX_SKILL_BYTES, "the skill"), {}
-
-
-def _read_receipt(name: str) -> Receipt | bytes:
-    """Return the receipt in a file, or its bytes if it is not a receipt."""
-    from brain.receipts import decode_or_bytes
-
-    return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
 
 
 @brain_command(

@@ -31,11 +31,10 @@ from ..params import NonEmptyType, PathType, SecondsType
 from ..render.changes import conflict_line, restored_text, scan_note_lines, upsert_line
 from ..render.human_format import align_columns, colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, emit_write, raise_if_not_committed
-from ..terminal import ProgressBar, escape, write_stderr
+from ..terminal import ProgressBar, escape
 
 if TYPE_CHECKING:
     from brain.results import Init, Recorded, Status, Undone, Waiting, Watched
-    from brain.watching import WatchFailure
 
 
 @brain_command(
@@ -229,21 +228,16 @@ def snapshot_command(app: App, paths: tuple[str, ...], message: str | None, stri
     cannot hold, is named and left out; what is recorded of it stays.
     """
     with ProgressBar(app) as bar:
-        result = app.brain.snapshot(
-            message or "", _resolve(app, paths), progress=bar, strict=strict
-        )
+        chosen = []
+        if paths:
+            from ..revision_paths import resolve_paths
+
+            chosen = resolve_paths(app, paths)
+        result = app.brain.snapshot(message or "", chosen, progress=bar, strict=strict)
     for line in scan_note_lines(result):
         app.print_note(line)
     emit(app, result, _recorded_lines(result))
     raise_if_not_committed(result.commitment)
-
-
-def _resolve(app: App, paths: tuple[str, ...]) -> list[str]:
-    if not paths:
-        return []
-    from ..revision_paths import resolve_paths
-
-    return resolve_paths(app, paths)
 
 
 def _recorded_lines(result: Recorded) -> Iterator[str]:
@@ -315,7 +309,8 @@ def watch_command(
         app.print_note(f"Watching {escape(str(app.brain.root))}; Ctrl-C ends it")
         for step in watch.run():
             if isinstance(step, WatchFailure):
-                _print_watch_failure(app, step)
+                print_error(describe_error(step.error), as_json=app.as_json)
+                app.print_note("Recording is retried with the next change.")
             else:
                 _print_watched(app, step)
 
@@ -340,23 +335,13 @@ def _print_watched(app: App, result: Watched | None) -> None:
     if result is not None:
         for line in scan_note_lines(result):
             app.print_note(line)
-        emit_line(app, result, _watched_lines(result))
+        line = f"Snapshot {short_id(result.snapshot)}: {escape(result.message)}"
+        emit_line(app, result, [line, *commitment_lines(result.commitment)])
         app.warn_if_unverifiable()
         try:
             raise_if_not_committed(result.commitment)
         except BrainError as error:
             print_error(describe_error(error), as_json=app.as_json)
-
-
-def _print_watch_failure(app: App, failed: WatchFailure) -> None:
-    print_error(describe_error(failed.error), as_json=app.as_json)
-    if not app.as_json:
-        write_stderr("Recording is retried with the next change.")
-
-
-def _watched_lines(result: Watched) -> Iterator[str]:
-    yield f"Snapshot {short_id(result.snapshot)}: {escape(result.message)}"
-    yield from commitment_lines(result.commitment)
 
 
 @brain_command(

@@ -80,10 +80,6 @@ def align_columns(rows: Iterable[Sequence[str]], limit: int = 0) -> list[str]:
     widths[-1] = 0
     lines = []
     for row in table:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        lines.append(_truncate(line.rstrip(), limit))
+        line = "  ".join(map(str.ljust, row, widths)).rstrip()
+        lines.append(line if not limit or len(line) <= limit else f"{line[: limit - 1]}…")
     return lines
-
-
-def _truncate(line: str, limit: int) -> str:
-    return line if not limit or len(line) <= limit else line[: limit - 1] + "…"
