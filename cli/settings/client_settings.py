@@ -135,7 +135,7 @@ def entry_snippet(settings: McpSettings, name: str, entry: dict[str, Any]) -> st
 # How it is entered
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Plan:
     """What adding an entry does to a settings file.
 
@@ -146,10 +146,10 @@ class Plan:
     path: Path
     name: str
     entry: dict[str, Any]
-    before: bytes | None
-    after: bytes | None
-    existing: Any
-    problem: str
+    before: bytes | None = None
+    after: bytes | None = None
+    existing: Any = None
+    problem: str = ""
 
     @property
     def is_done(self) -> bool:
@@ -158,41 +158,29 @@ class Plan:
 
 
 def plan_entry(
-    settings: McpSettings,
-    path: Path,
-    name: str,
-    entry: dict[str, Any],
-    project: Path | None = None,
+    settings: McpSettings, path: Path, name: str, entry: dict[str, Any], project: Path | None = None
 ) -> Plan:
     """Read a settings file and return the change to make; it raises `OSError` alone.
 
     That of a project may be a stranger's: a link out of it is not followed.
     """
-    before = after = existing = None
-    problem = ""
+    plan = Plan(path, name, entry)
     try:
-        if project and not path.resolve().is_relative_to(project.resolve()):
+        if project and not Path(os.path.realpath(path)).is_relative_to(project.resolve()):
             raise ValueError("it is a link out of the project")
-        before = after = _read_settings(path)
-        text = (before or b"").decode("utf-8-sig")
+        plan.before = plan.after = _read_settings(path)
+        data = plan.before or b""
+        text = data.decode("utf-8-sig")
         found = _load(settings.file_format, text)
-        existing = _find_entry(found, (*settings.servers, name))
-        if before is None or not _is_same_entry(existing, entry):
-            mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
-            after = mark + _edit(settings, text, found, name, entry).encode()
+        plan.existing = _find_entry(found, (*settings.servers, name))
+        if plan.before is None or not _is_same_entry(plan.existing, entry):
+            mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+            plan.after = mark + _edit(settings, text, found, name, entry).encode()
     except UnicodeDecodeError:
-        problem = "it is not UTF-8 text"
+        plan.problem = "it is not UTF-8 text"
     except (ValueError, RecursionError, BrainError) as error:
-        problem = str(error)
-    return Plan(
-        path=path,
-        name=name,
-        entry=entry,
-        before=before,
-        after=after,
-        existing=existing,
-        problem=problem,
-    )
+        plan.problem = str(error)
+    return plan
 
 
 def _find_entry(found: Any, keys: Sequence[str]) -> Any:
@@ -340,7 +328,7 @@ def write_plan(plan: Plan) -> None:
 
     Raises `Conflict` (`settings_changed`) if the file changed meanwhile, and `OSError`.
     """
-    target = plan.path.resolve()
+    target = Path(os.path.realpath(plan.path))
     target.parent.mkdir(parents=True, exist_ok=True)
 
     def refuse_changed_file() -> None:

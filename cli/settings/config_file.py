@@ -40,7 +40,9 @@ _SECONDS = "The timeout of a request in seconds"
 
 SETTINGS: Mapping[str, Setting] = {
     "sign.key": Setting("Your key that signs each new snapshot", variable="BRAIN_SIGN_KEY"),
-    "model.name": Setting("The model that makes skills from runs: anthropic:, openai: or bedrock:"),
+    "model.name": Setting(
+        "The model that makes skills from runs; anthropic:, openai: or bedrock:NAME"
+    ),
     "model.base-url": Setting("Another endpoint with the protocol of the provider"),
     "model.key-file": Setting(_KEY_FILE, "file"),
     "model.max-tokens": Setting("The maximum length of an answer", "number"),
@@ -205,7 +207,7 @@ def change_table(table: Sequence[str], fields: Mapping[str, Any]) -> None:
 
     from .toml_lines import set_toml
 
-    path = settings_path().resolve()  # keeps a link, such as one to a dotfiles folder
+    path = Path(os.path.realpath(settings_path()))  # keeps a link, such as one to a dotfiles folder
     with exclusive_lock(path):
         read_settings()
         text = path.read_bytes().decode() if path.exists() else ""

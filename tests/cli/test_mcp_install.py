@@ -299,6 +299,8 @@ def test_a_link_out_of_a_project_is_not_followed(agent, cli, tmp_path, installed
     target.write_text("{}")
     (agent / ".mcp.json").symlink_to(target)
     (agent / ".cursor").symlink_to(tmp_path)
+    (agent / ".vscode").symlink_to(agent / ".vscode")
+    assert cli("mcp", "install", "vscode", "--scope", "project", "--json").error["code"]
     for client in ("claude", "cursor"):
         refused = cli("mcp", "install", client, "--scope", "project", "--json")
         assert refused.status == 1

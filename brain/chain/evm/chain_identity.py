@@ -57,7 +57,7 @@ def fetch_chain_identity(urls: Sequence[str], quorum: int) -> tuple[int, str]:
         raise InvalidInput(
             f"the nodes {', '.join(map(url_host, urls))} belong to different chains",
             code="wrong_chain",
-            hint="name only nodes of one chain with --rpc",
+            hint="name only nodes of one chain in ledger.NAME.rpc, with `brain config`",
         )
     return found.answers[0][0]
 
