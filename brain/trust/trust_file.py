@@ -60,10 +60,6 @@ _REFUSED_CHARS = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_PLA
 """Control characters, surrogates, and the noncharacters that I-JSON excludes."""
 
 
-MakePolicyError = Callable[[str], InvalidInput]
-"""Makes the error for a problem with a trust file."""
-
-
 class KeyRevocation(NamedTuple):
     """From the snapshot `since` on, or ever if it is b"", nothing that the key signs counts."""
 
@@ -83,11 +79,6 @@ class PolicyKey(NamedTuple):
     begin: bytes = b""
     end: bytes = b""
     revoked: KeyRevocation | None = None
-
-    @property
-    def can_keep_signing(self) -> bool:
-        """Whether the rights of this key have no end that is known."""
-        return not self.end and self.revoked is None
 
 
 class Policy(NamedTuple):
@@ -112,9 +103,22 @@ def parse_policy(content: bytes) -> Policy:
     rows = fields["keys"]
     if not isinstance(rows, list):
         raise policy_error("its field keys is not a list")
-    policy = Policy(fields["threshold"], tuple(map(_read_key, rows[: MAX_POLICY_KEYS + 1])))
-    check_policy(policy)
-    return policy
+    if not 0 < len(rows) <= MAX_POLICY_KEYS:
+        raise policy_error(f"its field keys is not a list of 1 to {MAX_POLICY_KEYS} keys")
+    threshold, keys = fields["threshold"], tuple(map(_read_key, rows))
+    if len({key.name for key in keys}) < len(keys):
+        raise policy_error("two keys have the same name")
+    if len({key.key for key in keys}) < len(keys):
+        raise policy_error("one key has two names")
+    usable = sum(not key.end and key.revoked is None for key in keys)
+    if type(threshold) is not int or not 1 <= threshold <= usable:
+        raise policy_error(
+            f"its threshold is not a number from 1 to {usable}, which is how many keys have rights"
+            " without an end"
+            if usable
+            else "no key has rights without an end"
+        )
+    return Policy(threshold, keys)
 
 
 def is_policy(content: bytes) -> bool:
@@ -126,32 +130,13 @@ def is_policy(content: bytes) -> bool:
     return True
 
 
-def check_policy(policy: Policy, make_error: MakePolicyError | None = None) -> None:
-    """Refuse a policy that no keys can satisfy or that lists one twice.
-
-    Raises what `make_error` makes, by default as `parse_policy`.
-    """
-    make_error = make_error or policy_error
-    if not 0 < len(policy.keys) <= MAX_POLICY_KEYS:
-        raise make_error(f"its field keys is not a list of 1 to {MAX_POLICY_KEYS} keys")
-    if len({key.name for key in policy.keys}) < len(policy.keys):
-        raise make_error("two keys have the same name")
-    if len({key.key for key in policy.keys}) < len(policy.keys):
-        raise make_error("one key has two names")
-    usable = sum(key.can_keep_signing for key in policy.keys)
-    if type(policy.threshold) is not int or not 1 <= policy.threshold <= usable:
-        raise make_error(
-            f"its threshold is not a number from 1 to {usable}, which is how many keys have rights"
-            " without an end"
-            if usable
-            else "no key has rights without an end"
-        )
+_INVALID = f"the trust file {POLICY_PATH} is invalid: "
 
 
 def policy_error(problem: str) -> InvalidInput:
     """Return the error for an invalid trust file."""
     return InvalidInput(
-        f"the trust file {POLICY_PATH} is invalid: {problem}",
+        f"{_INVALID}{problem}",
         code="bad_trust",
         hint="`brain key repair` restores the last valid one; schemas/trust.json describes it",
     )
@@ -170,7 +155,7 @@ def _read_key(row: Any) -> PolicyKey:
     if not isinstance(row, dict):
         raise policy_error("an item of keys is not an object")
     _check_fields(row, {"name", "key"}, {"from", "until", "revoked"}, "an item of keys")
-    name = check_key_name(row["name"])
+    name = _read_plain_text(row["name"], "the name of a key", 1, MAX_KEY_NAME_BYTES)
     where = f"of {printable_text(name)}"
     try:
         key = parse_key(row["key"] if isinstance(row["key"], str) else "")
@@ -180,16 +165,6 @@ def _read_key(row: Any) -> PolicyKey:
     return PolicyKey(name, key, begin, end, _read_revocation(row, where))
 
 
-def check_key_name(name: Any, make_error: MakePolicyError = policy_error) -> str:
-    """Return a key name, 1 to 64 bytes without controls. Raises what `make_error` makes."""
-    if not _is_plain_text(name, MAX_KEY_NAME_BYTES) or not name:
-        raise make_error(
-            f"the name of a key is not text of 1 to {MAX_KEY_NAME_BYTES} bytes"
-            " without control characters"
-        )
-    return str(name)
-
-
 def _read_revocation(row: dict[str, Any], where: str) -> KeyRevocation | None:
     if "revoked" not in row:
         return None
@@ -197,28 +172,22 @@ def _read_revocation(row: dict[str, Any], where: str) -> KeyRevocation | None:
     if not isinstance(fields, dict):
         raise policy_error(f"revoked {where} is not an object")
     _check_fields(fields, {"reason"}, {"since"}, f"revoked {where}")
-    return KeyRevocation(
-        _read_id(fields, "since", where), check_revocation_reason(fields["reason"])
+    reason = _read_plain_text(
+        fields["reason"], "the reason of a revocation", 0, MAX_REVOCATION_REASON_BYTES
     )
+    return KeyRevocation(_read_id(fields, "since", where), reason)
 
 
-def check_revocation_reason(reason: Any, make_error: MakePolicyError = policy_error) -> str:
-    """Return a reason, at most 256 bytes without controls. Raises what `make_error` makes."""
-    if not _is_plain_text(reason, MAX_REVOCATION_REASON_BYTES):
-        raise make_error(
-            f"the reason of a revocation is not text of at most {MAX_REVOCATION_REASON_BYTES} bytes"
-            " without control characters"
-        )
-    return str(reason)
-
-
-def _is_plain_text(value: Any, most: int) -> bool:
-    return (
+def _read_plain_text(value: Any, what: str, least: int, most: int) -> str:
+    if not (
         isinstance(value, str)
-        and len(value) <= most
+        and least <= len(value) <= most
         and not _REFUSED_CHARS.search(value)
         and len(value.encode()) <= most
-    )
+    ):
+        sizes = f"1 to {most}" if least else f"at most {most}"
+        raise policy_error(f"{what} is not text of {sizes} bytes without control characters")
+    return value
 
 
 def _read_id(fields: dict[str, Any], field: str, where: str) -> bytes:
@@ -241,10 +210,23 @@ def _check_fields(fields: dict[str, Any], needed: set[str], optional: set[str], 
 
 def render_policy(policy: Policy) -> bytes:
     """Return the trust file of a policy. Raises `InvalidInput` (`bad_trust`)."""
-    check_policy(policy, policy_edit_error)
-    rows = [_key_to_json(key) for key in policy.keys]
+    rows = []
+    for key in policy.keys:
+        row: dict[str, Any] = {"name": key.name, "key": format_key(key.key)}
+        ends = (("from", key.begin), ("until", key.end))
+        row |= {field: value.hex() for field, value in ends if value}
+        if key.revoked:
+            since = {"since": key.revoked.since.hex()} if key.revoked.since else {}
+            row["revoked"] = {**since, "reason": key.revoked.reason}
+        rows.append(row)
     document = {"format": POLICY_FORMAT, "threshold": policy.threshold, "keys": rows}
-    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+    text = f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
+    content = text.encode("utf-8", "surrogatepass")
+    try:
+        parse_policy(content)
+    except InvalidInput as error:
+        raise policy_edit_error(error.message.removeprefix(_INVALID)) from error
+    return content
 
 
 def add_trusted_key(content: bytes, name: str, key: bytes, threshold: int = 0) -> bytes:
@@ -254,8 +236,8 @@ def add_trusted_key(content: bytes, name: str, key: bytes, threshold: int = 0) -
     (`bad_trust`) for a broken file, a name or a key that is in it.
     """
     policy = parse_policy(content) if content else Policy(1, ())
-    row = PolicyKey(check_key_name(name, policy_edit_error), key)
-    return render_policy(Policy(threshold or policy.threshold, (*policy.keys, row)))
+    keys = (*policy.keys, PolicyKey(name, key))
+    return render_policy(Policy(threshold or policy.threshold, keys))
 
 
 def remove_trusted_key(content: bytes, key: bytes) -> bytes:
@@ -288,19 +270,17 @@ def revoke_trusted_key(
     old = _find_key(policy, key)
     if old.revoked and old.revoked.since in (b"", since):
         raise policy_edit_error(f"{old.name} has been revoked already")
-    revoked = KeyRevocation(since, check_revocation_reason(reason, policy_edit_error))
-    rows = (row._replace(revoked=revoked) if row is old else row for row in policy.keys)
+    new = old._replace(revoked=KeyRevocation(since, reason))
+    rows = (new if row is old else row for row in policy.keys)
     return render_policy(policy._replace(keys=tuple(rows)))
 
 
 def set_policy_threshold(content: bytes, threshold: int) -> bytes:
     """Set how many keys have to sign. Raises `InvalidInput` (`bad_trust`)."""
     policy = parse_policy(content)
-    return (
-        content
-        if policy.threshold == threshold
-        else render_policy(policy._replace(threshold=threshold))
-    )
+    if policy.threshold == threshold:
+        return content
+    return render_policy(policy._replace(threshold=threshold))
 
 
 def _find_key(policy: Policy, key: bytes) -> PolicyKey:
@@ -308,17 +288,6 @@ def _find_key(policy: Policy, key: bytes) -> PolicyKey:
         if known.key == key:
             return known
     raise policy_edit_error(f"{format_key(key)} is not in it")
-
-
-def _key_to_json(key: PolicyKey) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": key.name, "key": format_key(key.key)}
-    row |= {
-        field: value.hex() for field, value in (("from", key.begin), ("until", key.end)) if value
-    }
-    if key.revoked:
-        since = {"since": key.revoked.since.hex()} if key.revoked.since else {}
-        row["revoked"] = {**since, "reason": key.revoked.reason}
-    return row
 
 
 LocatePolicy = Callable[[Snapshot], bytes]

@@ -36,7 +36,7 @@ def policies(draw: st.DrawFn, line: SignedLineage) -> bytes:
         end = draw(ids) if draw(st.booleans()) else b""
         begin = draw(ids) if draw(st.booleans()) else b""
         keys.append(PolicyKey(f"key {number}", PUBLIC_KEYS[number], begin, end, revoked))
-    usable = sum(key.can_keep_signing for key in keys)
+    usable = sum(not key.end and key.revoked is None for key in keys)
     if not usable:
         return NO_TRUST_FILE
     return render_policy(Policy(draw(st.integers(1, usable)), tuple(keys)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from ...errors import InvalidInput, NotFound
+from ...errors import InvalidInput, NotFound, printable_text
 from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
 from ...trust import POLICY_PATH, trust_file
@@ -154,7 +154,7 @@ def trust_key(session: Session, key: str, name: str, threshold: int = 0) -> Trus
     return _edit_trust_file(
         session,
         public,
-        f"Trust {trust_file.check_key_name(name, trust_file.policy_edit_error)}",
+        f"Trust {printable_text(name)}",
         add_key,
     )
 
@@ -185,7 +185,7 @@ def revoke_key(session: Session, key: str, reason: str, since: str = "") -> Trus
         former = _read_rows(session, session.head()).get(public)
         return trust_file.revoke_trusted_key(_require_text(text), public, reason, first, former)
 
-    message = f"Revoke {key}: {trust_file.check_revocation_reason(reason)}"
+    message = f"Revoke {key}: {printable_text(reason, 256)}"
     return _edit_trust_file(session, public, message, revoke)
 
 
