@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 from ..errors import BrainError, InvalidInput, LedgerError, NotFound
 from ..results import LogAnchor
 from .anchor_records import AnchorRecord, append_anchor_record, read_anchor_records
-from .evidence import storage_layout
+from .evidence import offline_check
 from .evm.anchors import Anchor, IncludedAnchor
 from .evm.evm_ledger import EvmLedger
 from .evm.fees import Quote
 from .evm.tx_status import SentTransaction
 from .ledger_protocol import FINALIZED, INCLUDED, Commitment, Ledger, LedgerFault, LedgerHead
-from .tlog import checkpoints, signed_note
-from .tlog.checkpoints import Checkpoint
+from .tlog import note
 from .tlog.embedded_ledger import EmbeddedLedger
+from .tlog.note import Checkpoint
 
 
 def anchor_log(log: EmbeddedLedger, chain: EvmLedger) -> LogAnchor:
@@ -49,7 +49,7 @@ def anchor_log(log: EmbeddedLedger, chain: EvmLedger) -> LogAnchor:
 
 def quote_log_anchor(log: EmbeddedLedger, chain: EvmLedger) -> Quote:
     """Return the cost of `anchor_log`, and send nothing."""
-    return chain.anchors.quote_anchor(storage_layout.log_id(log.key))
+    return chain.anchors.quote_anchor(offline_check.log_id(log.key))
 
 
 def find_holding_ledger(brain: bytes, chain: EvmLedger, log: EmbeddedLedger) -> Ledger:
@@ -193,7 +193,7 @@ class AnchoredLog:
         }
         held = []
         for sender in dict.fromkeys(anchor.sender for anchor in records):
-            log = storage_layout.log_id(self._log.key)
+            log = offline_check.log_id(self._log.key)
             for included in self._chain.anchors.history(sender, log):
                 record = records.get(Anchor(sender, log, included.checkpoint))
                 if record is not None:
@@ -229,15 +229,13 @@ def _covers(held: _HeldAnchor, commitment: Commitment) -> bool:
 
 
 def _anchor_of(log: EmbeddedLedger, record: AnchorRecord) -> Anchor:
-    origin = signed_note.parse_verifier_key(log.key).name
+    origin = note.parse_verifier_key(log.key).name
     text = Checkpoint(origin, record.size, bytes.fromhex(record.root)).text
-    return Anchor(
-        record.sender, storage_layout.log_id(log.key), storage_layout.checkpoint_hash(text)
-    )
+    return Anchor(record.sender, offline_check.log_id(log.key), offline_check.checkpoint_hash(text))
 
 
 def _checkpoint_at(log: EmbeddedLedger, size: int | None = None) -> Checkpoint:
-    return checkpoints.parse_checkpoint(signed_note.parse_note(log.checkpoint(size)).text)
+    return note.parse_checkpoint(note.parse_note(log.checkpoint(size)).text)
 
 
 def _last_status(chain: EvmLedger, anchor: Anchor) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.log_verifier import verify_inclusion
+from brain.chain.tlog.note import verify_inclusion
 
 COUNT = 200
 """Commitments, or pieces of evidence, of one run."""

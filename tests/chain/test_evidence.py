@@ -8,12 +8,11 @@ import pytest
 
 from brain import check_evidence
 from brain.chain.contracts import RUNTIME_HASH
-from brain.chain.evidence import block_header, evidence_verifier
-from brain.chain.evidence.chain_part import AnchorClaim, HeadClaim
+from brain.chain.evidence import offline_check, state_proof
 from brain.chain.evidence.evidence_model import KIND_BRAIN, EvidenceDocument
+from brain.chain.evidence.offline_check import AnchorClaim, HeadClaim, log_id
 from brain.chain.evidence.state_proof import read_account
 from brain.chain.evidence.state_proof import read_storage_word as word_at
-from brain.chain.evidence.storage_layout import log_id
 from brain.errors import InvalidInput, ProofError
 from brain.util.utc_time import utc_time
 from tests.support.chain import captured_evidence
@@ -134,7 +133,7 @@ def test_a_checker_that_does_not_compare_the_anchored_checkpoint_is_caught(cases
             return AnchorClaim(log_id(evidence.log.key), evidence.chain.slots[0].value)
         return HeadClaim(evidence.brain, evidence.committed.snapshot, evidence.committed.seq)
 
-    monkeypatch.setattr(evidence_verifier, "_chain_claim", claim_anything)
+    monkeypatch.setattr(offline_check, "_chain_claim", claim_anything)
     with pytest.raises(AssertionError, match=r"anchor.*, forge_log"):
         run_campaign(cases, 3000, 7)
 
@@ -218,7 +217,7 @@ def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry):
     made = captured_evidence.build_chain_part(
         node.chain, registry.address, KIND_BRAIN, SENDER, block, proof
     )
-    result = read_account(block_header.decode_block_header(raw_of(made["header"])).state_root,
+    result = read_account(state_proof.decode_block_header(raw_of(made["header"])).state_root,
                     raw_of(made["contract"]), list(map(raw_of, made["account"])))  # fmt: skip
     words = [
         word_at(result.storage_root, raw_of(slot["slot"]), list(map(raw_of, slot["proof"])))

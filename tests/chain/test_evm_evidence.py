@@ -11,7 +11,7 @@ from brain.chain.anchored_log import AnchoredLog
 from brain.chain.evidence.evidence_builder import build_evidence
 from brain.chain.evidence.evidence_format import parse_evidence
 from brain.chain.evidence.evidence_model import Expectations
-from brain.chain.evidence.evidence_verifier import verify_evidence
+from brain.chain.evidence.offline_check import verify_evidence
 from brain.chain.evm import EvmLedger, abi
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.anchors import Anchor

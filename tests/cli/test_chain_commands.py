@@ -311,7 +311,7 @@ def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent, cli):
 
 
 def test_what_a_witness_signed_travels_in_the_evidence(agent, cli, tmp_path):
-    from brain.chain.tlog import signed_note
+    from brain.chain.tlog import note
     from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED, sign_cosignature
 
     cli("chain", "commit")
@@ -321,7 +321,7 @@ def test_what_a_witness_signed_travels_in_the_evidence(agent, cli, tmp_path):
     by = ("--witness", str(WITNESS))
     told = cli("chain", "record", str(file), *by, "--json")
     assert told.status == 3 and told.error["code"] == "no_cosignature"
-    line = sign_cosignature(signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
+    line = sign_cosignature(note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
     file.write_text(text + str(line))
     told = cli("chain", "record", str(file), *by)
     assert told.status == 0 and "Stored 1 cosignature: witness.example/w1" in told.out

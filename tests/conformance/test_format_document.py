@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from brain import encoding, limits
-from brain.chain.evidence import block_header, evidence_format, rlp, state_proof
-from brain.chain.tlog import log_entry, signed_note
+from brain.chain.evidence import evidence_format, state_proof
+from brain.chain.tlog import note
 from brain.objects import snapshot, tree_node
 from tests.conformance.independent import lineage as other_lineage
 from tests.conformance.independent import objects as other
@@ -93,17 +93,17 @@ def test_the_limits_are_those_of_the_library(project):
         limits.MAX_MESSAGE_BYTES,
         limits.MAX_PROOF_BYTES,
         limits.MAX_EVIDENCE_BYTES,
-        signed_note.MAX_NOTE_BYTES,
+        note.MAX_NOTE_BYTES,
         evidence_format.MAX_CHECKPOINT_CHARS,
-        block_header.MAX_HEADER_BYTES,
+        state_proof.MAX_HEADER_BYTES,
         state_proof.MAX_TRIE_NODE_BYTES,
     ):
         assert f"{number:,}" in text
-    assert f"at most {log_entry.MAX_ENTRY_BYTES} bytes" in text
+    assert f"at most {note.MAX_ENTRY_BYTES} bytes" in text
     assert f"at most {evidence_format.MAX_PATH_HASHES} hashes" in text
     assert f"at most {state_proof.MAX_PROOF_NODES} nodes" in text
-    assert f"at most {rlp.MAX_LIST_DEPTH} deep" in text
-    assert f"in seconds since 1970, at most {block_header.MAX_BLOCK_TIME}" in text
-    assert f"1 to {signed_note.MAX_NOTE_SIGNATURES} signature lines" in text
+    assert f"at most {state_proof.MAX_LIST_DEPTH} deep" in text
+    assert f"in seconds since 1970, at most {state_proof.MAX_BLOCK_TIME}" in text
+    assert f"1 to {note.MAX_NOTE_SIGNATURES} signature lines" in text
     assert f"{snapshot.MAX_TIME_MS}" in text
     assert f"{tree_node.MAX_NODE_ENTRIES - 1}^3 ≤ 2^22 < {tree_node.MAX_NODE_ENTRIES}^3" in text

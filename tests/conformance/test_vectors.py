@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from brain import merkle
-from brain.chain.tlog.log_verifier import verify_consistency, verify_inclusion
+from brain.chain.tlog.note import verify_consistency, verify_inclusion
 from brain.digest import blob_id, domain_hash
 from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound

@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymerkle import InmemoryTree
 
-from brain.chain.tlog import compact_ranges
-from brain.chain.tlog.compact_ranges import CompactRange, LeafRange, Subtree
-from brain.chain.tlog.rfc6962 import EMPTY_ROOT, is_consistent, is_included, leaf_hash
+from brain.chain.tlog import merkle
+from brain.chain.tlog.merkle import (
+    EMPTY_ROOT,
+    CompactRange,
+    LeafRange,
+    Subtree,
+    is_consistent,
+    is_included,
+    leaf_hash,
+)
 
 MOST = 3000
 LEAVES = [b"leaf %d" % number for number in range(MOST)]
@@ -32,7 +39,7 @@ def hash_of(subtree: Subtree) -> bytes:
 
 
 def hash_over(span: LeafRange) -> bytes:
-    return compact_ranges.fold_hashes([hash_of(one) for one in compact_ranges.cover_range(*span)])
+    return merkle.fold_hashes([hash_of(one) for one in merkle.cover_range(*span)])
 
 
 def root(size: int) -> bytes:
@@ -58,7 +65,7 @@ def pairs(draw: st.DrawFn) -> tuple[int, int]:
 def test_roots_and_inclusion_are_those_of_another_implementation(place):
     index, size = place
     theirs = other().prove_inclusion(index + 1, size)
-    mine = [hash_over(span) for span in compact_ranges.inclusion_ranges(index, size)]
+    mine = [hash_over(span) for span in merkle.inclusion_ranges(index, size)]
     assert theirs.path == [leaf_hash(LEAVES[index]), *mine]
     assert other().get_root(size) == root(size)
     assert is_included(root(size), size, index, leaf_hash(LEAVES[index]), mine)
@@ -67,7 +74,7 @@ def test_roots_and_inclusion_are_those_of_another_implementation(place):
 @given(pairs())
 def test_every_state_is_proven_to_extend_every_one_before(pair):
     old, new = pair
-    way = [hash_over(span) for span in compact_ranges.consistency_ranges(old, new)]
+    way = [hash_over(span) for span in merkle.consistency_ranges(old, new)]
     assert len(way) <= 2 * new.bit_length()
     assert is_consistent(old, root(old), new, root(new), way)
 
@@ -75,7 +82,7 @@ def test_every_state_is_proven_to_extend_every_one_before(pair):
 @given(places(), st.data())
 def test_a_changed_proof_of_inclusion_is_refused(place, data):
     index, size = place
-    way = [hash_over(span) for span in compact_ranges.inclusion_ranges(index, size)]
+    way = [hash_over(span) for span in merkle.inclusion_ranges(index, size)]
     given = [root(size), leaf_hash(LEAVES[index]), *way]
     which = data.draw(st.integers(0, len(given) - 1))
     given[which] = data.draw(flipped(given[which]))
@@ -85,7 +92,7 @@ def test_a_changed_proof_of_inclusion_is_refused(place, data):
 @given(pairs(), st.data())
 def test_a_changed_proof_of_consistency_is_refused(pair, data):
     old, new = pair
-    way = [hash_over(span) for span in compact_ranges.consistency_ranges(old, new)]
+    way = [hash_over(span) for span in merkle.consistency_ranges(old, new)]
     given = [root(old), root(new), *way]
     which = data.draw(st.integers(0, len(given) - 1))
     given[which] = data.draw(flipped(given[which]))
@@ -94,7 +101,7 @@ def test_a_changed_proof_of_consistency_is_refused(pair, data):
 
 @given(pairs(), st.integers(0, MOST), st.integers(0, MOST))
 def test_a_way_between_sizes_proves_nothing_of_others(pair, old, new):
-    way = [hash_over(span) for span in compact_ranges.consistency_ranges(*pair)]
+    way = [hash_over(span) for span in merkle.consistency_ranges(*pair)]
     states = [root(size) if size else EMPTY_ROOT for size in (old, new)]
     same = pair == (old, new) or (0 < old == new and not way)
     assert is_consistent(old, states[0], new, states[1], way) is same
@@ -105,7 +112,7 @@ def test_a_log_that_grows_in_steps_stores_the_same(steps):
     edge, completed = CompactRange(0, []), []
     for size in sorted(steps):
         completed += edge.append_leaves(map(leaf_hash, LEAVES[edge.size : size]))
-        resumed = [hash_of(one) for one in compact_ranges.cover_range(0, edge.size)]
+        resumed = [hash_of(one) for one in merkle.cover_range(0, edge.size)]
         edge = CompactRange(edge.size, resumed)
         assert edge.root_hash() == root(edge.size)
     assert completed == stored()[: len(completed)]

@@ -5,9 +5,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
-from brain.chain.tlog.compact_ranges import LeafRange
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, SignatureLine, VerifierKey
+from brain.chain.tlog.merkle import LeafRange
+from brain.chain.tlog.note import ALGORITHM_COSIGNATURE, SignatureLine, VerifierKey
 from brain.trust import ed25519
 
 FIXED_TIME_MS = 1_700_000_000_000

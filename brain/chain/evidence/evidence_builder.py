@@ -9,11 +9,11 @@ from typing import Any
 from ...errors import InvalidInput, LedgerError
 from ...limits import MAX_EVIDENCE_BYTES
 from ..ledger_protocol import Commitment
-from . import storage_layout
-from .block_header import OTHER_NODE_HINT, encode_rpc_header
+from . import offline_check
 from .evidence_format import ADDRESS_FIELDS, COMMITMENT_CLAIM, EVIDENCE_FORMAT, parse_evidence
 from .evidence_model import KIND_BRAIN, Expectations
-from .evidence_verifier import verify_evidence
+from .offline_check import verify_evidence
+from .state_proof import OTHER_NODE_HINT, encode_rpc_header
 
 _HASH_BYTES = 32
 
@@ -66,7 +66,7 @@ def read_proven_seq(part: Mapping[str, Any]) -> int | None:
     if chain is None or chain["kind"] != KIND_BRAIN:
         return None
     words = [bytes.fromhex(slot["value"][2:]) for slot in chain["slots"]]
-    return storage_layout.decode_head(words).seq
+    return offline_check.decode_head(words).seq
 
 
 def build_chain_part(

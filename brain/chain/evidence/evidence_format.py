@@ -12,8 +12,7 @@ from ...errors import ProofError
 from ...limits import MAX_EVIDENCE_BYTES
 from ...proofs import json_fields
 from ...proofs.proof import DescentProof, PathProof, proof_from_json
-from ..tlog.log_entry import MAX_ENTRY_BYTES
-from .block_header import MAX_HEADER_BYTES
+from ..tlog.note import MAX_ENTRY_BYTES
 from .evidence_model import (
     KIND_ANCHOR,
     KIND_BRAIN,
@@ -23,7 +22,7 @@ from .evidence_model import (
     LogPart,
     StorageSlot,
 )
-from .state_proof import MAX_PROOF_NODES, MAX_TRIE_NODE_BYTES
+from .state_proof import MAX_HEADER_BYTES, MAX_PROOF_NODES, MAX_TRIE_NODE_BYTES
 
 EVIDENCE_FORMAT = "brain v1 evidence"
 COMMITMENT_CLAIM = "commitment"

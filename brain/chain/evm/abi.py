@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError
-from ..evidence.keccak import keccak256
-from ..evidence.storage_layout import encode_uint256
+from ..evidence.offline_check import encode_uint256
+from ..evidence.state_proof import keccak256
 from ..ledger_protocol import LedgerHead, Offer
 from . import rpc_decode
 

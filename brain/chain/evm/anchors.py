@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...errors import LedgerError, NotFound
-from ..evidence import chain_part
-from ..evidence.chain_part import AnchorClaim
+from ..evidence import offline_check
 from ..evidence.evidence_model import KIND_ANCHOR
+from ..evidence.offline_check import AnchorClaim
 from . import abi
 from .abi import AnchoredEvent
 from .block_proofs import not_proven_error
@@ -33,7 +33,7 @@ _ANY_CHECKPOINT = b"\xff" * 32
 class Anchor(NamedTuple):
     """A checkpoint of a log that the account `sender` anchors.
 
-    `log` and `checkpoint` are 32 bytes: `log_id` and `checkpoint_hash` of `storage_layout`.
+    `log` and `checkpoint` are 32 bytes: `log_id` and `checkpoint_hash` of `offline_check`.
     """
 
     sender: str
@@ -154,7 +154,7 @@ class Anchors:
         return StorageClaim(
             kind=KIND_ANCHOR,
             address=anchor.sender,
-            slots=chain_part.claimed_slots(bytes.fromhex(anchor.sender[2:]), claim),
+            slots=offline_check.claimed_slots(bytes.fromhex(anchor.sender[2:]), claim),
             claim=claim,
             path=folder / name,
             prepared_path=folder / "prepared" / name,

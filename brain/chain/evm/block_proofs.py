@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import LedgerError, ProofError
-from ..evidence import block_header, evidence_builder
+from ..evidence import evidence_builder, state_proof
 from .evm_config import EvmLedgerConfig
 from .node_quorum import NodeQuorum, QuorumView
 
@@ -42,12 +42,12 @@ class BlockProofs:
         block_hash = view.block.hash
 
         def read_block(fields: Any) -> str:
-            header = block_header.decode_block_header(block_header.encode_rpc_header(fields))
+            header = state_proof.decode_block_header(state_proof.encode_rpc_header(fields))
             if "0x" + header.hash.hex() != block_hash:
                 raise LedgerError(
                     "the node returned another block than asked for",
                     code="bad_rpc",
-                    hint=block_header.OTHER_NODE_HINT,
+                    hint=state_proof.OTHER_NODE_HINT,
                 )
             return json.dumps(fields)
 
@@ -66,7 +66,7 @@ class BlockProofs:
                 raise LedgerError(
                     f"the node's proof of storage does not hold: {error}",
                     code="bad_rpc",
-                    hint=block_header.OTHER_NODE_HINT,
+                    hint=state_proof.OTHER_NODE_HINT,
                 ) from error
             return json.dumps(chain_fields)
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ...errors import Conflict, LedgerError
 from .. import contracts
-from ..evidence import rlp
-from ..evidence.keccak import keccak256
+from ..evidence import state_proof
+from ..evidence.state_proof import keccak256
 from . import registry_contract
 from .fees import Quote
 from .journal import TxIntent, TxRecord
@@ -138,7 +138,9 @@ class Deployment:
 
     def _create_address(self, record: TxRecord) -> str:
         creator = bytes.fromhex(self._context.sender_address[2:])
-        return _hash_to_address(rlp.encode_rlp([creator, rlp.encode_integer(record.nonce)]))
+        return _hash_to_address(
+            state_proof.encode_rlp([creator, state_proof.encode_integer(record.nonce)])
+        )
 
     def _has_code(self, view: QuorumView, address: str) -> bool:
         return self._read_code(view, address) == contracts.runtime_code()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, NotFound
-from ..evidence import chain_part
-from ..evidence.chain_part import HeadClaim
+from ..evidence import offline_check
 from ..evidence.evidence_model import KIND_BRAIN
+from ..evidence.offline_check import HeadClaim
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
 from .block_proofs import not_proven_error
@@ -123,7 +123,7 @@ class EvidenceCapture:
         return StorageClaim(
             kind=KIND_BRAIN,
             address=self._context.creator,
-            slots=chain_part.claimed_slots(bytes.fromhex(self._context.creator[2:]), claim),
+            slots=offline_check.claimed_slots(bytes.fromhex(self._context.creator[2:]), claim),
             claim=claim,
             path=path,
             prepared_path=path.parent / "prepared" / prepared_name,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, Conflict, InvalidInput, NotFound
-from ..evidence import storage_layout
+from ..evidence import offline_check
 from ..ledger_protocol import (
     FINALIZED,
     INCLUDED,
@@ -150,7 +150,7 @@ class EvmLedger:
         """
         view = self._context.contract_view()
         for id, author in self._context.registry.read_authors(view, transaction):
-            if storage_layout.brain_id(bytes.fromhex(author[2:]), brain) == id:
+            if offline_check.brain_id(bytes.fromhex(author[2:]), brain) == id:
                 return author
         raise NotFound(
             f"the transaction {transaction} did not open this brain in {self.name}",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import InvalidInput
-from ..evidence import storage_layout
+from ..evidence import offline_check
 from ..ledger_protocol import LedgerHead
 from .block_proofs import BlockProofs
 from .commitment_reader import CommitmentReader
@@ -121,7 +121,7 @@ class LedgerContext:
 
     def registry_id(self, brain: bytes) -> bytes:
         """Return the id of a brain in the contract, which is bound to its creator."""
-        return storage_layout.brain_id(bytes.fromhex(self.creator[2:]), brain)
+        return offline_check.brain_id(bytes.fromhex(self.creator[2:]), brain)
 
     def contract_view(self) -> QuorumView:
         """Return the latest block. Raises `InvalidInput` (`bad_ledger`) without a contract."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import BrainError, LedgerError, VerificationFailed
-from ..evidence import chain_part, evidence_format, storage_layout
+from ..evidence import evidence_format, offline_check
 from ..evidence.evidence_model import KIND_BRAIN, require_evidence
 from ..ledger_protocol import LedgerHead
 from . import durable_files
@@ -84,12 +84,12 @@ class RollbackGuard:
 
         def check(fields: Mapping[str, Any]) -> None:
             part = evidence_format.parse_chain_part(fields)
-            head = chain_part.read_brain(part, id, bytes.fromhex(view.block.hash[2:]))
+            head = offline_check.read_brain(part, id, bytes.fromhex(view.block.hash[2:]))
             proven = (head.seq, head.snapshot.hex()) if head else (0, "")
             differs = proven != (observed.seq, observed.snapshot)
             require_evidence(differs, "wrong_head", "the brain had that head")
 
-        slots = storage_layout.brain_slots(id)
+        slots = offline_check.brain_slots(id)
         try:
             self._proofs.prove(view, ProofRequest(KIND_BRAIN, ZERO_ADDRESS, slots), check)
         except LedgerError:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BrainError, LedgerError, ProofError
-from ..evidence import block_header, evidence_format
-from ..evidence.chain_part import AnchorClaim, HeadClaim, verify_chain_part
+from ..evidence import evidence_format, state_proof
 from ..evidence.evidence_model import Expectations
+from ..evidence.offline_check import AnchorClaim, HeadClaim, verify_chain_part
 from . import durable_files
 from .block_proofs import ProofRequest
 from .ledger_context import LedgerContext
@@ -84,7 +84,7 @@ class StorageProver:
         return chain
 
     def _is_final(self, chain: Mapping[str, Any], final: QuorumView) -> bool:
-        block = block_header.decode_block_header(bytes.fromhex(chain["header"][2:]))
+        block = state_proof.decode_block_header(bytes.fromhex(chain["header"][2:]))
         if block.number > final.block.number:
             return False
         on_chain = self._context.nodes.view_at_number(block.number)

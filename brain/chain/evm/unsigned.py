@@ -6,7 +6,7 @@ from typing import Any, NoReturn, Protocol
 
 from ...errors import InvalidInput
 from .. import contracts
-from ..evidence.keccak import keccak256
+from ..evidence.state_proof import keccak256
 from .abi import ABI_WORD_BYTES, checksum_address
 from .account import SignedTransaction, UnsignedTransaction
 

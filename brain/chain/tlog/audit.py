@@ -9,11 +9,16 @@ from pathlib import Path
 from ...errors import BrainError, FormatError, ProofError, StoreError
 from ...store.connection import read_mark
 from ..ledger_protocol import LedgerFault
-from . import checkpoints, compact_ranges, log_files, log_verifier, rfc6962, signed_note
-from .log_entry import decode_entry
-from .log_files import load_log_key
-from .log_reader import LogReader, SignedCheckpoint, verify_entry_chain, verify_entry_row
-from .log_writer import find_rollback
+from . import log_store, merkle, note
+from .log_store import (
+    LogReader,
+    SignedCheckpoint,
+    find_rollback,
+    load_log_key,
+    verify_entry_chain,
+    verify_entry_row,
+)
+from .note import decode_entry
 
 MAX_FAULTS = 100
 """Faults reported at most."""
@@ -35,7 +40,7 @@ def _catch_read_errors(faults: Iterator[LedgerFault]) -> Iterator[LedgerFault]:
 def _find_faults(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator[LedgerFault]:
     yield from (LedgerFault("bad_store", line) for line in log.integrity_errors())
     # Writers may append meanwhile: the mark is read before the checkpoint, which covers it.
-    mark = read_mark(str(folder / log_files.LOG_DATABASE))
+    mark = read_mark(str(folder / log_store.LOG_DATABASE))
     last = log.last_checkpoint()
     size = last.checkpoint.size
     stored = [signed for signed in log.stored_checkpoints() if signed.checkpoint.size < size]
@@ -60,7 +65,7 @@ def _audit_entries(
     log: LogReader, size: int, roots: dict[int, bytes | None]
 ) -> Iterator[LedgerFault]:
     """Check the entries in order, and fill in the roots of the sizes in `roots`."""
-    compact_range = compact_ranges.CompactRange(0, [])
+    compact_range = merkle.CompactRange(0, [])
     for row in log.iter_entry_rows(size):
         index = compact_range.size
         try:
@@ -71,7 +76,7 @@ def _audit_entries(
         if row[0] != index:
             yield LedgerFault("bad_entry", f"entry {index} is missing")
             return
-        if compact_range.append_leaves([row[-1][: rfc6962.HASH_BYTES]]) != [row[-1]]:
+        if compact_range.append_leaves([row[-1][: merkle.HASH_BYTES]]) != [row[-1]]:
             yield LedgerFault("bad_node", f"a hash over entry {index} is wrong")
         if compact_range.size in roots:
             roots[compact_range.size] = compact_range.root_hash()
@@ -93,18 +98,18 @@ def _audit_checkpoint(
     state = signed.checkpoint
     if state.root != root:
         yield LedgerFault("bad_checkpoint", f"the root of the first {state.size} entries is wrong")
-    own_note = signed_note.SignedNote(state.text, (log.signature_line(signed.signature),))
+    own_note = note.SignedNote(state.text, (log.signature_line(signed.signature),))
     try:
-        signed_note.verify_note(own_note, log.key)
+        note.verify_note(own_note, log.key)
     except ProofError:
         yield LedgerFault(
             "bad_checkpoint", f"the signature of checkpoint {state.size} is not valid"
         )
     for key, signature in log.cosignatures(state.size):
         try:
-            witness_key = signed_note.parse_verifier_key(key)
-            line = signed_note.SignatureLine(witness_key.name, witness_key.id, signature)
-            checkpoints.verify_cosignature(signed_note.SignedNote(state.text, (line,)), witness_key)
+            witness_key = note.parse_verifier_key(key)
+            line = note.SignatureLine(witness_key.name, witness_key.id, signature)
+            note.verify_cosignature(note.SignedNote(state.text, (line,)), witness_key)
         except BrainError:
             yield LedgerFault(
                 "bad_cosignature", f"a cosignature of checkpoint {state.size} is not valid"
@@ -114,7 +119,7 @@ def _audit_checkpoint(
 def _audit_older_checkpoint(log: LogReader, text: str) -> Iterator[LedgerFault]:
     """Compare the log with a checkpoint that was stored elsewhere."""
     try:
-        older_checkpoint = log_verifier.verify_checkpoint(text, str(log.key)).checkpoint
+        older_checkpoint = note.verify_checkpoint(text, str(log.key)).checkpoint
     except ProofError as error:
         yield LedgerFault(error.code, error.message)
         return

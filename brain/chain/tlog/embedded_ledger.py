@@ -27,12 +27,10 @@ from ..ledger_protocol import (
     already_open_error,
     witness_trust,
 )
-from . import audit, log_export, log_files, log_verifier, signed_note
-from .checkpoints import Cosignature
-from .log_entry import MAX_TIME_MS
-from .log_reader import IndexedEntry, LogReader, SignedCheckpoint
-from .log_writer import LogWriter
-from .rfc6962 import HASH_BYTES
+from . import audit, log_store, note
+from .log_store import IndexedEntry, LogReader, LogWriter, SignedCheckpoint
+from .merkle import HASH_BYTES
+from .note import MAX_TIME_MS, Cosignature
 
 
 def now_ms() -> int:
@@ -56,7 +54,7 @@ class EmbeddedLedger:
         folder: Path,
         clock: Callable[[], int] = now_ms,
         name: str = "local",
-        timeout: float = log_files.LOG_LOCK_SECONDS,
+        timeout: float = log_store.LOG_LOCK_SECONDS,
         kept: Sequence[str] = (),
     ) -> None:
         self._kept = kept
@@ -141,7 +139,7 @@ class EmbeddedLedger:
         return witness_trust(log.count_witnesses(commitment.block + 1))
 
     def evidence(self, brain: bytes, snapshot: bytes, size: int | None = None) -> dict[str, Any]:
-        """Return `log`, with the arguments of `log_verifier.verify_inclusion`, and no `chain`.
+        """Return `log`, with the arguments of `note.verify_inclusion`, and no `chain`.
 
         The checkpoint is that of the first `size` entries; by default the last one that a
         witness cosigned, or else the last one. Raises `NotFound`
@@ -150,7 +148,7 @@ class EmbeddedLedger:
         log, entry = self._find_entry(brain, snapshot)
         checkpoint_size = log.last_cosigned_size(entry.leaf_index + 1) if size is None else size
         return {
-            "log": log_export.inclusion_evidence(
+            "log": log_store.inclusion_evidence(
                 log, entry, self._signed_checkpoint(log, checkpoint_size)
             ),
             "chain": None,
@@ -163,7 +161,7 @@ class EmbeddedLedger:
         that the log does not have, `no_key` if it has to be signed and the key is gone.
         """
         log = self._require_log()
-        return log_export.checkpoint_note(log, self._signed_checkpoint(log, size))
+        return log_store.checkpoint_note(log, self._signed_checkpoint(log, size))
 
     def add_cosignature(self, text: str, witnesses: Sequence[str]) -> list[Cosignature]:
         """Store the cosignatures of witnesses on a checkpoint of this log, and return them.
@@ -174,7 +172,7 @@ class EmbeddedLedger:
         `log_forked`) if the log signed the checkpoint but does not hold it.
         """
         log = self._open_writer()
-        state, _, cosignatures = log_verifier.verify_checkpoint(text, str(log.key), witnesses)
+        state, _, cosignatures = note.verify_checkpoint(text, str(log.key), witnesses)
         log.refuse_rollback(state.size.to_bytes(8, "big") + state.root)
         if not cosignatures:
             raise ProofError(
@@ -182,7 +180,7 @@ class EmbeddedLedger:
                 code="no_cosignature",
                 hint="compare the keys of the witnesses, or ask them to sign it",
             )
-        log.store_cosignatures(signed_note.parse_note(text), state, cosignatures)
+        log.store_cosignatures(note.parse_note(text), state, cosignatures)
         return list(cosignatures)
 
     def verify(self, older: Sequence[str] = ()) -> list[LedgerFault]:
@@ -205,35 +203,35 @@ class EmbeddedLedger:
 
     def _open_reader(self) -> LogReader | None:
         if self._log is None:
-            db = log_files.open_log_readonly(self._folder, self._timeout)
+            db = log_store.open_log_readonly(self._folder, self._timeout)
             self._log = LogReader(db) if db else None
         return self._log
 
     def _require_log(self) -> LogReader:
         log = self._open_reader()
         if log is None:
-            raise log_export.no_checkpoint_error(0)
+            raise log_store.no_checkpoint_error(0)
         return log
 
     def _open_writer(self) -> LogWriter:
         if isinstance(self._log, LogWriter):
             return self._log
         self.close()
-        log_files.create_log(self._folder, self._timeout)
-        db = log_files.open_log_writable(self._folder, self._timeout)
-        self._log = LogWriter(db, os.fspath(self._folder / log_files.LOG_DATABASE))
+        log_store.create_log(self._folder, self._timeout)
+        db = log_store.open_log_writable(self._folder, self._timeout)
+        self._log = LogWriter(db, os.fspath(self._folder / log_store.LOG_DATABASE))
         return self._log
 
     def _load_seed(self, log: LogReader) -> bytes:
         if not self._seed:
-            self._seed = log_files.load_log_key(self._folder, log)
+            self._seed = log_store.load_log_key(self._folder, log)
         return self._seed
 
     def _signed_checkpoint(self, log: LogReader, size: int | None) -> SignedCheckpoint:
         last = log.last_checkpoint()
         if size is None or size == last.checkpoint.size:
             return last
-        return log_export.signed_checkpoint_at(log, size, lambda: self._load_seed(log))
+        return log_store.signed_checkpoint_at(log, size, lambda: self._load_seed(log))
 
     def _find_entry(self, brain: bytes, snapshot: bytes) -> tuple[LogReader, IndexedEntry]:
         log = self._open_reader()

@@ -9,7 +9,7 @@ import pytest
 from brain_cli.settings import user_ledgers
 
 from brain import Brain
-from brain.chain.evidence import storage_layout
+from brain.chain.evidence import offline_check
 from brain.chain.evm.evm_ledger import EvmLedger
 from brain.chain.evm.tx_sender import TxSender
 from brain.repo.ledgers import last_seen_head
@@ -27,7 +27,7 @@ def registry_id(agent, cli, chain, node):
     opened = done(cli, "chain", "open", "--ledger", chain)
     done(cli, "chain", "owner", "--signer", node.accounts[1], "--ledger", chain)
     creator = bytes.fromhex(node.accounts[0][2:])
-    return storage_layout.brain_id(creator, bytes.fromhex(opened["brain"]))
+    return offline_check.brain_id(creator, bytes.fromhex(opened["brain"]))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from brain import Brain, check_evidence, commit_batch
 from brain.chain.anchored_log import AnchoredLog
-from brain.chain.evidence import storage_layout
+from brain.chain.evidence import offline_check
 from brain.chain.evm import EvmLedger
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from tests.support import anvil_node
@@ -72,7 +72,7 @@ class _Machine:
             assert not result.left, result.left
             assert result.anchored is not None
             text = log.checkpoint().split("\n\n")[0] + "\n"
-        checkpoint = storage_layout.checkpoint_hash(text)
+        checkpoint = offline_check.checkpoint_hash(text)
         if checkpoint not in self.anchored:
             self.anchored.append(checkpoint)
 
@@ -112,7 +112,7 @@ def _check_machine(machine: _Machine, registry: RegistryContract) -> tuple[int, 
         return 0, []
     chain, sizes, commitments = machine.chain(), [], 0
     with machine.log() as log:
-        log_id, key = storage_layout.log_id(log.key), log.key
+        log_id, key = offline_check.log_id(log.key), log.key
         history = chain.anchors.history(chain.sender, log_id)
         assert [anchor.checkpoint for anchor in history] == machine.anchored
         assert chain.anchors.anchored_checkpoint(chain.sender, log_id) == machine.anchored[-1]

@@ -5,12 +5,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brain.chain.evidence import storage_layout as slots
+from brain.chain.evidence import offline_check as slots
 from brain.chain.evidence.evidence_builder import build_chain_part, build_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR, KIND_BRAIN
 from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, Commitment, CommitRequest
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.log_verifier import verify_checkpoint
+from brain.chain.tlog.note import verify_checkpoint
 from tests.support.chain.registry_contract import RegistryContract, word_of
 from tests.support.chain.synthetic_evidence import (
     FIRST_SNAPSHOT,

@@ -11,11 +11,17 @@ from typing import Any
 
 import rlp
 
-from brain.chain.evidence import storage_layout
-from brain.chain.tlog import signed_note
-from brain.chain.tlog.checkpoints import Checkpoint, parse_checkpoint
-from brain.chain.tlog.log_entry import LogLeaf, decode_entry, encode_entry
-from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey
+from brain.chain.evidence import offline_check
+from brain.chain.tlog import note
+from brain.chain.tlog.note import (
+    ALGORITHM_ED25519,
+    Checkpoint,
+    LogLeaf,
+    VerifierKey,
+    decode_entry,
+    encode_entry,
+    parse_checkpoint,
+)
 from brain.trust import ed25519
 from tests.support import tlog_ledgers
 from tests.support.chain import rfc6962
@@ -33,8 +39,8 @@ def forge_log(draw: random.Random, document: Document, seeds: Mapping[str, bytes
     operator of a log signed another one.
     """
     log = dict(document["log"])
-    checkpoint = parse_checkpoint(signed_note.parse_note(log["checkpoint"]).text)
-    key, seed = signed_note.parse_verifier_key(log["key"]), seeds[log["key"]]
+    checkpoint = parse_checkpoint(note.parse_note(log["checkpoint"]).text)
+    key, seed = note.parse_verifier_key(log["key"]), seeds[log["key"]]
     if document["chain"] is None or draw.random() < 0.4:
         name = draw.choice((key.name, key.name, "other.example"))
         seed = _STRANGER_SEED
@@ -56,7 +62,7 @@ def forge_log(draw: random.Random, document: Document, seeds: Mapping[str, bytes
     text = Checkpoint(key.name, size, root).text + draw.choice(("", "", "", "more\n"))
     line = tlog_ledgers.sign_note(text, key, seed)
     log |= {
-        "checkpoint": str(signed_note.SignedNote(text, (line,))),
+        "checkpoint": str(note.SignedNote(text, (line,))),
         "key": str(key),
         "index": index,
         "entry": entry.hex(),
@@ -89,9 +95,9 @@ def _other_entry(draw: random.Random, entry: LogLeaf) -> LogLeaf:
 def _anchor_in_forged_state(document: Document, key: VerifierKey, text: str) -> Document:
     """Put the checkpoint into the slot of its log, and hash the state anew."""
     sender = bytes.fromhex(document["chain"]["sender"][2:])
-    slot = storage_layout.anchor_slot(sender, storage_layout.log_id(str(key)))
+    slot = offline_check.anchor_slot(sender, offline_check.log_id(str(key)))
     named = replace_at(document, ("chain", "slots", 0, "slot"), f"0x{slot.hex()}")
-    return _store_word(named, 0, storage_layout.checkpoint_hash(text))
+    return _store_word(named, 0, offline_check.checkpoint_hash(text))
 
 
 def forge_word(draw: random.Random, document: Document) -> Document:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from brain import check_evidence
-from brain.chain.evidence import rlp
+from brain.chain.evidence import state_proof
 from brain.errors import BrainError
 from brain.results import Evidence
 from tests.support import anvil_node
@@ -150,7 +150,7 @@ class EvidenceMutator:
         """Change a header or a node in what it encodes, and encode it anew."""
         way, text = self._pick_place(document, lambda value: type(value) is str and len(value) > 70)
         try:
-            item = rlp.decode_rlp(bytes.fromhex(text[2:]))
+            item = state_proof.decode_rlp(bytes.fromhex(text[2:]))
         except (BrainError, ValueError):
             return self.change_digit(document)
         places = [one for one in walk_json(item) if type(one[1]) is bytes]
@@ -159,7 +159,9 @@ class EvidenceMutator:
             (b"", bytes(32), old + b"\1", old[1:], self._chance.randbytes(32))
         )
         return _json_text(
-            replace_at(document, way, "0x" + rlp.encode_rlp(replace_at(item, place, new)).hex())
+            replace_at(
+                document, way, "0x" + state_proof.encode_rlp(replace_at(item, place, new)).hex()
+            )
         )
 
     def forge_log(self, document: Any) -> bytes:

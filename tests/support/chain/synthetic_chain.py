@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import rlp
 
 from brain.chain.contracts import RUNTIME_HASH
-from brain.chain.evidence import storage_layout
+from brain.chain.evidence import offline_check
 from tests.support.chain.merkle_patricia import Trie, keccak
 from tests.support.recorded_snapshots import FIXED_TIME_MS
 
@@ -135,7 +135,7 @@ def brain_slots(
     """Return what the slots of a brain hold; `owner` and `signer` may be given."""
     owner = int.from_bytes(besides.get("owner", creator), "big")
     signer = int.from_bytes(besides.get("signer", b""), "big")
-    slots = storage_layout.brain_slots(storage_layout.brain_id(creator, salt))
+    slots = offline_check.brain_slots(offline_check.brain_id(creator, salt))
     values = (
         owner | seq << 160 | repairs << 224,
         int.from_bytes(head, "big"),
@@ -152,5 +152,5 @@ def other_slots() -> dict[bytes, int]:
             OWNER_ADDRESS, keccak(b"salt %d" % one), keccak(b"head %d" % one), one + 1
         )
         log = keccak(b"log %d" % one)
-        out[storage_layout.anchor_slot(keccak(b"%d" % one)[:20], log)] = 1 + one
+        out[offline_check.anchor_slot(keccak(b"%d" % one)[:20], log)] = 1 + one
     return out

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from brain.chain.evidence import storage_layout
+from brain.chain.evidence import offline_check
 from brain.chain.evidence.evidence_builder import build_chain_part, build_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR, KIND_BRAIN
 from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, Commitment
-from brain.chain.tlog import signed_note
-from brain.chain.tlog.checkpoints import Checkpoint
-from brain.chain.tlog.log_entry import LogLeaf, encode_entry
-from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
+from brain.chain.tlog import note
+from brain.chain.tlog.note import (
+    ALGORITHM_COSIGNATURE,
+    ALGORITHM_ED25519,
+    Checkpoint,
+    LogLeaf,
+    VerifierKey,
+    encode_entry,
+)
 from brain.objects.snapshot import Snapshot
 from brain.proofs.build import build_descent_proof, build_path_proof
 from brain.proofs.proof import render_proof
@@ -99,7 +104,7 @@ def signed_checkpoint(
             answer.text, WITNESS_KEY, WITNESS_KEY_SEED, FIXED_TIME_MS // 1000
         )
     ] * judges
-    return str(signed_note.SignedNote(answer.text, tuple(lines)))
+    return str(note.SignedNote(answer.text, tuple(lines)))
 
 
 def make_log_field(
@@ -118,7 +123,7 @@ def make_log_field(
 
 def anchored_slot(sender: bytes, key: VerifierKey = LOG_KEY) -> bytes:
     """Return the slot of the checkpoint that an account anchored."""
-    return storage_layout.anchor_slot(sender, sha256(str(key).encode()).digest())
+    return offline_check.anchor_slot(sender, sha256(str(key).encode()).digest())
 
 
 def anchored_word(entries: Sequence[LogLeaf] = LOG_ENTRIES, key: VerifierKey = LOG_KEY) -> int:
@@ -135,7 +140,7 @@ def make_chain_field(
     key: VerifierKey = LOG_KEY,
 ) -> EvidenceDocument:
     """Return the field `chain`."""
-    slots = storage_layout.brain_slots(storage_layout.brain_id(by, salt))
+    slots = offline_check.brain_slots(offline_check.brain_id(by, salt))
     wanted = [anchored_slot(by, key)] if kind == KIND_ANCHOR else slots
     address, account = (f"0x{one.hex()}" for one in (CONTRACT_ADDRESS, by))
     return build_chain_part(

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from brain import check_evidence
-from brain.chain.tlog.log_entry import decode_entry, encode_entry
-from brain.chain.tlog.rfc6962 import leaf_hash
+from brain.chain.tlog.merkle import leaf_hash
+from brain.chain.tlog.note import decode_entry, encode_entry
 from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.gating.case_files import Case, Expectation

@@ -3,7 +3,7 @@
 import pytest
 import rlp
 
-from brain.chain.evidence import storage_layout
+from brain.chain.evidence import offline_check
 from brain.chain.evidence.state_proof import read_account, read_storage_word
 from brain.errors import ProofError
 from tests.support.chain.merkle_patricia import Trie, keccak
@@ -79,12 +79,12 @@ def test_what_is_no_word_is_refused(stored):
 
 def test_slots_are_those_of_solidity():
     salt = keccak(b"salt")
-    id = storage_layout.brain_id(OWNER_ADDRESS, salt)
+    id = offline_check.brain_id(OWNER_ADDRESS, salt)
     assert id == keccak(bytes(12) + OWNER_ADDRESS + salt)
     first = int.from_bytes(keccak(id + bytes(32)), "big")
-    assert storage_layout.brain_slots(id) == [(first + n).to_bytes(32, "big") for n in range(3)]
+    assert offline_check.brain_slots(id) == [(first + n).to_bytes(32, "big") for n in range(3)]
     logs = keccak(bytes(12) + OWNER_ADDRESS + bytes(31) + b"\1")
-    assert storage_layout.anchor_slot(OWNER_ADDRESS, salt) == keccak(salt + logs)
+    assert offline_check.anchor_slot(OWNER_ADDRESS, salt) == keccak(salt + logs)
 
 
 def test_words_are_taken_apart_as_they_are_packed():
@@ -93,7 +93,7 @@ def test_words_are_taken_apart_as_they_are_packed():
         OWNER_ADDRESS, bytes(32), head, 7, epoch=5, repairs=3, signer=SIGNER_ADDRESS
     )
     words = [value.to_bytes(32, "big") for value in stored.values()]
-    assert storage_layout.decode_head(words) == (OWNER_ADDRESS, 7, head, SIGNER_ADDRESS, 5, 3)
+    assert offline_check.decode_head(words) == (OWNER_ADDRESS, 7, head, SIGNER_ADDRESS, 5, 3)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_words_that_are_no_head_are_refused(place, value):
     stored = list(brain_slots(OWNER_ADDRESS, bytes(32), keccak(b"head"), 7).values())
     stored[place] = value
     with raises_code("no_head", ProofError):
-        storage_layout.decode_head([one.to_bytes(32, "big") for one in stored])
+        offline_check.decode_head([one.to_bytes(32, "big") for one in stored])
 
 
 def test_a_zero_that_is_stored_is_a_zero():

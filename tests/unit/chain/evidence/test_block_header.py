@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import rlp
 
-from brain.chain.evidence import block_header
+from brain.chain.evidence import state_proof
 from brain.errors import BrainError, LedgerError
 from tests.support.chain.merkle_patricia import keccak
 from tests.support.chain.synthetic_chain import (
@@ -20,17 +20,17 @@ WORLD = ChainState({bytes(32): 1})
 
 
 def fields(block: dict[str, Any] | None = None) -> list[Any]:
-    return list(rlp.decode(block_header.encode_rpc_header(block or WORLD.block())))
+    return list(rlp.decode(state_proof.encode_rpc_header(block or WORLD.block())))
 
 
 def code_of(items: Any) -> str:
-    return error_code(block_header.decode_block_header, rlp.encode(items))
+    return error_code(state_proof.decode_block_header, rlp.encode(items))
 
 
 @pytest.mark.parametrize("fork", HEADER_FIELDS_BY_FORK)
 def test_the_header_of_each_fork_is_read(fork):
     block = WORLD._replace(fields=HEADER_FIELDS_BY_FORK[fork]).block()
-    result = block_header.decode_block_header(block_header.encode_rpc_header(block))
+    result = state_proof.decode_block_header(state_proof.encode_rpc_header(block))
     assert result.hash.hex() == block["hash"][2:]
     assert result.number == int(block["number"], 16)
     assert result.time == int(block["timestamp"], 16)
@@ -39,9 +39,9 @@ def test_the_header_of_each_fork_is_read(fork):
 
 def test_what_later_forks_add_is_covered_by_the_hash_and_not_read():
     data = rlp.encode([*fields(), keccak(b"later"), b"\7"])
-    result = block_header.decode_block_header(data)
+    result = state_proof.decode_block_header(data)
     assert result.hash == keccak(data)
-    assert result[1:] == block_header.decode_block_header(rlp.encode(fields()))[1:]
+    assert result[1:] == state_proof.decode_block_header(rlp.encode(fields()))[1:]
 
 
 @pytest.mark.parametrize("count", [0, 1, 14, 18, 19, 33, 40])
@@ -61,9 +61,9 @@ def test_a_field_of_another_type_or_size_is_refused(place):
 def test_a_header_that_is_none_or_too_long_is_refused():
     assert code_of(b"header") == "bad_rlp"
     items = fields()
-    assert code_of([*items[:12], bytes(block_header.MAX_HEADER_BYTES), *items[13:]]) == "bad_header"
+    assert code_of([*items[:12], bytes(state_proof.MAX_HEADER_BYTES), *items[13:]]) == "bad_header"
     with pytest.raises(BrainError):
-        block_header.decode_block_header(rlp.encode(items) + b"\0")
+        state_proof.decode_block_header(rlp.encode(items) + b"\0")
 
 
 def test_a_block_of_a_node_that_does_not_have_its_hash_is_refused():
@@ -80,4 +80,4 @@ def test_a_block_of_a_node_that_does_not_have_its_hash_is_refused():
         {},
     ):
         with raises_code("bad_rpc", LedgerError):
-            block_header.encode_rpc_header(bad)
+            state_proof.encode_rpc_header(bad)

@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 import rlp as oracle
 
-from brain.chain.evidence import (
-    block_header,
-    evidence_builder,
-    evidence_format,
-    keccak,
-    offline_check,
-    rlp,
-    state_proof,
-    storage_layout,
-)
+from brain.chain.evidence import evidence_builder, evidence_format, offline_check, state_proof
 from brain.chain.evidence.evidence_format import parse_evidence
 from brain.chain.ledger_protocol import FINALIZED, Commitment
 from brain.errors import BrainError, InvalidInput, LedgerError, ProofError
@@ -104,29 +95,29 @@ def test_nodes_of_a_proof_are_limited_in_length_and_number():
 
 
 def test_eight_lists_are_read_inside_each_other():
-    assert rlp.decode_rlp(bytes.fromhex("c7c6c5c4c3c2c1c0")) == [[[[[[[[]]]]]]]]
-    assert outcome(rlp.decode_rlp, bytes.fromhex("c8c7c6c5c4c3c2c1c0")) == "bad_rlp"
+    assert state_proof.decode_rlp(bytes.fromhex("c7c6c5c4c3c2c1c0")) == [[[[[[[[]]]]]]]]
+    assert outcome(state_proof.decode_rlp, bytes.fromhex("c8c7c6c5c4c3c2c1c0")) == "bad_rlp"
 
 
 @pytest.mark.parametrize("size", [1, 8, 32])
 def test_a_number_reaches_as_far_as_its_bytes(size):
-    assert rlp.read_rlp_integer(b"\xff" * size, size) == (1 << 8 * size) - 1
-    assert outcome(rlp.read_rlp_integer, b"\xff" * (size + 1), size) == "bad_rlp"
-    assert rlp.read_rlp_integer(b"", size) == 0
+    assert state_proof.read_rlp_integer(b"\xff" * size, size) == (1 << 8 * size) - 1
+    assert outcome(state_proof.read_rlp_integer, b"\xff" * (size + 1), size) == "bad_rlp"
+    assert state_proof.read_rlp_integer(b"", size) == 0
 
 
 def header_with(place: int, item: Any) -> bytes:
-    items = list(oracle.decode(block_header.encode_rpc_header(BLOCK)))
+    items = list(oracle.decode(state_proof.encode_rpc_header(BLOCK)))
     return oracle.encode([*items[:place], item, *items[place + 1 :]])
 
 
 def decode_header(data: bytes) -> str:
-    return outcome(block_header.decode_block_header, data)
+    return outcome(state_proof.decode_block_header, data)
 
 
 @pytest.mark.parametrize("count", [15, 16, 17, 20, *range(21, 33)])
 def test_a_header_has_as_many_fields_as_a_fork_gave_it(count):
-    items = [*oracle.decode(block_header.encode_rpc_header(BLOCK)), *[b"x"] * 20]
+    items = [*oracle.decode(state_proof.encode_rpc_header(BLOCK)), *[b"x"] * 20]
     assert decode_header(oracle.encode(items[:count])) == ""
     if count > 21:
         items[count - 1] = []
@@ -157,25 +148,27 @@ def test_the_last_number_of_a_commitment_is_read():
     for seq, code in (((1 << 64) - 1, ""), (1 << 64, "no_head")):
         stored = brain_slots(OWNER_ADDRESS, bytes(32), bytes(32), seq).values()
         words = [value.to_bytes(32, "big") for value in stored]
-        assert outcome(storage_layout.decode_head, words) == code
+        assert outcome(offline_check.decode_head, words) == code
 
 
 def test_the_slots_of_a_brain_go_on_at_zero(monkeypatch):
-    monkeypatch.setattr(storage_layout, "keccak256", lambda _: b"\xff" * 32)
-    assert storage_layout.brain_slots(b"id") == [b"\xff" * 32, bytes(32), bytes(31) + b"\1"]
+    monkeypatch.setattr(offline_check, "keccak256", lambda _: b"\xff" * 32)
+    assert offline_check.brain_slots(b"id") == [b"\xff" * 32, bytes(32), bytes(31) + b"\1"]
 
 
 def test_1024_digests_are_kept(monkeypatch):
-    keccak._digest_cache.clear()
-    keccak.hash_ahead(b"%d" % number for number in range(1024))
-    keccak.hash_ahead([b"0", b"0"])
-    assert len(keccak._digest_cache) == 1024
-    keccak.keccak256(b"1024")
-    assert list(keccak._digest_cache) == [b"1024"]
-    digest = keccak.keccak256(b"1025")
-    keccak._digest_cache.clear()
-    monkeypatch.setattr(keccak, "hash_ahead", lambda _: None)  # as if a thread cleared the cache
-    assert keccak.keccak256(b"1025") == digest
+    state_proof._digest_cache.clear()
+    state_proof.hash_ahead(b"%d" % number for number in range(1024))
+    state_proof.hash_ahead([b"0", b"0"])
+    assert len(state_proof._digest_cache) == 1024
+    state_proof.keccak256(b"1024")
+    assert list(state_proof._digest_cache) == [b"1024"]
+    digest = state_proof.keccak256(b"1025")
+    state_proof._digest_cache.clear()
+    monkeypatch.setattr(
+        state_proof, "hash_ahead", lambda _: None
+    )  # as if a thread cleared the cache
+    assert state_proof.keccak256(b"1025") == digest
 
 
 @pytest.mark.parametrize(
@@ -211,7 +204,7 @@ def chain_part(kind: str = "anchor", block: Any = BLOCK, proof: Any = PROOF) -> 
 
 def test_the_answers_of_a_node_become_the_part_of_a_chain():
     part = chain_part()
-    assert part["header"] == f"0x{block_header.encode_rpc_header(BLOCK).hex()}"
+    assert part["header"] == f"0x{state_proof.encode_rpc_header(BLOCK).hex()}"
     word = "0x" + "0" * 63
     assert part["slots"] == [{"slot": word + "1", "value": word + "a", "proof": [NODE.lower()]}]
     assert part["account"] == [NODE.lower()]  # shorter nodes are embedded in it

@@ -7,7 +7,7 @@ import pytest
 
 from brain import check_evidence
 from brain.chain.evidence import evidence_report
-from brain.chain.tlog.signed_note import VerifierKey
+from brain.chain.tlog.note import VerifierKey
 from brain.errors import BrainError, InvalidInput, ProofError
 from brain.results import Evidence
 from brain.util.utc_time import iso_time, utc_time

@@ -8,9 +8,9 @@ from Crypto.Hash import keccak
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brain.chain.evidence import keccak as ours
-from brain.chain.evidence import rlp
-from brain.chain.evidence.keccak import hash_ahead, keccak256
+from brain.chain.evidence import state_proof
+from brain.chain.evidence import state_proof as ours
+from brain.chain.evidence.state_proof import hash_ahead, keccak256
 from brain.errors import ProofError
 from tests.support.refusals import raises_code
 
@@ -31,16 +31,16 @@ def depth(value: Any) -> int:
 @example([bytes(55)])
 @example([[[], b""], []])
 def test_what_is_written_is_read_and_is_what_another_implementation_writes(value):
-    data = rlp.encode_rlp(value)
+    data = state_proof.encode_rlp(value)
     assert data == oracle.encode(value)
-    if depth(value) <= rlp.MAX_LIST_DEPTH:
-        assert rlp.decode_rlp(data) == value
+    if depth(value) <= state_proof.MAX_LIST_DEPTH:
+        assert state_proof.decode_rlp(data) == value
 
 
 @given(st.binary(max_size=80))
 def test_what_is_read_is_the_one_encoding_of_it(data):
     try:
-        value = rlp.decode_rlp(data)
+        value = state_proof.decode_rlp(data)
     except ProofError as error:
         assert error.code == "bad_rlp"
     else:
@@ -74,32 +74,32 @@ def test_what_is_read_is_the_one_encoding_of_it(data):
 )
 def test_any_other_encoding_is_refused(data, why):
     with raises_code("bad_rlp", ProofError, match=why):
-        rlp.decode_rlp(bytes.fromhex(data))
+        state_proof.decode_rlp(bytes.fromhex(data))
 
 
 def test_depth_and_size_are_limited_without_recursion_that_fails():
     with pytest.raises(ProofError):
-        rlp.decode_rlp(b"\xc1" * 100_000)
+        state_proof.decode_rlp(b"\xc1" * 100_000)
     with pytest.raises(ProofError):
-        rlp.decode_rlp(b"\xf9\xff\xff" * 20_000)
+        state_proof.decode_rlp(b"\xf9\xff\xff" * 20_000)
 
 
 @pytest.mark.parametrize("item", [b"\0", b"\0\1", bytes(9), b"\1" * 9, [], [b""]])
 def test_a_number_has_no_zeros_in_front_and_fits(item):
     with pytest.raises(ProofError):
-        rlp.read_rlp_integer(item, 8)
+        state_proof.read_rlp_integer(item, 8)
 
 
 def test_numbers_are_read_as_they_are_written():
     for value in (0, 1, 127, 128, 255, 256, (1 << 64) - 1):
-        assert rlp.read_rlp_integer(rlp.encode_integer(value), 8) == value
+        assert state_proof.read_rlp_integer(state_proof.encode_integer(value), 8) == value
 
 
 def test_a_list_is_no_string_and_a_string_no_list():
     for read in (
-        lambda: rlp.read_string([]),
-        lambda: rlp.read_list(b""),
-        lambda: rlp.read_fixed_string(b"ab", 3),
+        lambda: state_proof.read_string([]),
+        lambda: state_proof.read_list(b""),
+        lambda: state_proof.read_fixed_string(b"ab", 3),
     ):
         with pytest.raises(ProofError):
             read()

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from brain.chain.tlog import log_verifier, signed_note
+from brain.chain.tlog import note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import BrainError, ProofError, VerificationFailed
 from tests.support import tlog_ledgers
@@ -33,9 +33,7 @@ def filled(folder):
         log.commit_many(opening_requests(NAMES))
         commit_snapshots(log, "a", range(1, 4))
         text = log.checkpoint()
-        line = tlog_ledgers.sign_cosignature(
-            signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7
-        )
+        line = tlog_ledgers.sign_cosignature(note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
         log.add_cosignature(text + str(line), [str(WITNESS)])
         commit_snapshots(log, "a", range(4, 7))
     settle(folder)
@@ -262,7 +260,7 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(filled, tmp_
         stored = log.checkpoint()
         assert log.verify([early, stored]) == []
     line = str(
-        tlog_ledgers.sign_cosignature(signed_note.parse_note(stored).text, WITNESS, WITNESS_SEED, 9)
+        tlog_ledgers.sign_cosignature(note.parse_note(stored).text, WITNESS, WITNESS_SEED, 9)
     )
     assert faults(old) == set()  # within the folder it cannot be seen
     assert faults(old, stored) == {"rolled_back"}
@@ -276,7 +274,7 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(filled, tmp_
             log.add_cosignature(stored + line, [str(WITNESS)])
         # Both checkpoints together convict the log, without the log.
         with raises_code("log_forked", ProofError):
-            log_verifier.verify_consistency(stored, log.checkpoint(), log.key, [])
+            note.verify_consistency(stored, log.checkpoint(), log.key, [])
 
 
 def test_an_older_checkpoint_of_another_log_is_told_apart(filled, tmp_path):

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest, LedgerHead
-from brain.chain.tlog import audit, checkpoints, embedded_ledger, log_files, signed_note
-from brain.chain.tlog.checkpoints import Cosignature
+from brain.chain.tlog import audit, embedded_ledger, log_store
+from brain.chain.tlog import note as notes
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.signed_note import SignedNote, encode_base64
+from brain.chain.tlog.note import Cosignature, SignedNote, encode_base64
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError, StoreError
 from brain.store import database
 from tests.support.refusals import raises_code
@@ -27,20 +27,20 @@ from tests.support.tlog_ledgers import (
 
 def cosign(log: EmbeddedLedger, size: int) -> str:
     text = log.checkpoint(size)
-    signed = signed_note.parse_note(text).text
+    signed = notes.parse_note(text).text
     return text + str(sign_cosignature(signed, WITNESS, WITNESS_SEED, 7))
 
 
 def test_a_cosignature_reaches_as_far_as_times_do():
     last = (1 << 63) - 1
     line = sign_cosignature("x\n", WITNESS, WITNESS_SEED, last)
-    found = checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
+    found = notes.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
     assert found == Cosignature(WITNESS, last)
     line = sign_cosignature("x\n", WITNESS, WITNESS_SEED, last + 1)
     with pytest.raises(
         ProofError, match=r"the witness witness\.example/w1 on the checkpoint is invalid"
     ):
-        checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
+        notes.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
 
 
 def test_a_note_has_up_to_256_kib():
@@ -48,15 +48,15 @@ def test_a_note_has_up_to_256_kib():
     for filler, width in (("x", 1), ("é", 2)):
         space = 262_144 - len(line.encode()) - 1
         text = filler * (space // width) + "x" * (space % width) + "\n"
-        assert signed_note.parse_note(text + line).text == text
+        assert notes.parse_note(text + line).text == text
         with raises_code("too_large", ProofError):
-            signed_note.parse_note("x" + text + line)
+            notes.parse_note("x" + text + line)
 
 
 def test_of_a_text_that_is_no_key_120_characters_are_shown():
     for text, shown in (("k" * 120, "k" * 120), ("k" * 121, "k" * 120 + "…")):
         with pytest.raises(InvalidInput) as error:
-            signed_note.parse_verifier_key(text)
+            notes.parse_verifier_key(text)
         assert error.value.message == f'"{shown}" is not a verifier key'
 
 
@@ -147,7 +147,7 @@ def test_a_closed_ledger_opens_again(log):
 
 
 def test_the_file_is_marked_as_a_log_of_version_1(folder):
-    log_files.create_log(folder)
+    log_store.create_log(folder)
     header = (folder / "log.db").read_bytes()[:100]
     assert header[68:72] == b"brl1" and header[60:64] == (1).to_bytes(4, "big")
     assert header[18:20] == b"\2\2"  # a write-ahead log
@@ -155,10 +155,10 @@ def test_the_file_is_marked_as_a_log_of_version_1(folder):
 
 @pytest.mark.parametrize("refused", ["log.db", ""])
 def test_a_log_without_write_access_is_not_opened_for_appending(folder, refused, monkeypatch):
-    log_files.create_log(folder)
+    log_store.create_log(folder)
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder / refused)
     with raises_code("read_only", StoreError):
-        log_files.open_log_writable(folder)
+        log_store.open_log_writable(folder)
 
 
 def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, monkeypatch):
@@ -171,7 +171,7 @@ def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, mon
 
         return called
 
-    monkeypatch.setattr(log_files, "writer_lock", note(log_files.writer_lock))
+    monkeypatch.setattr(log_store, "writer_lock", note(log_store.writer_lock))
     for name in ("open_for_writing", "open_for_reading"):
         monkeypatch.setattr(database, name, note(getattr(database, name)))
     with EmbeddedLedger(folder) as log:
@@ -186,12 +186,12 @@ def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, mon
 
 
 def test_a_database_that_is_refused_is_closed(folder):
-    log_files.create_log(folder)
-    db = database.open_for_writing(str(folder / "log.db"), 1.0, log_files.LOG)
-    db.execute(f"PRAGMA user_version={log_files.LOG_SCHEMA_VERSION + 1}")
+    log_store.create_log(folder)
+    db = database.open_for_writing(str(folder / "log.db"), 1.0, log_store.LOG)
+    db.execute(f"PRAGMA user_version={log_store.LOG_SCHEMA_VERSION + 1}")
     db.close()
     with raises_code("unsupported_version", BrainError):
-        log_files.open_log_writable(folder)
+        log_store.open_log_writable(folder)
     names = Path("/proc/self/fd").iterdir()
     targets = [os.readlink(name) for name in names if os.path.lexists(name)]
     assert not [target for target in targets if target.startswith(str(folder))]
@@ -200,7 +200,7 @@ def test_a_database_that_is_refused_is_closed(folder):
 def test_a_partly_written_key_is_removed_and_the_folder_is_for_the_user(folder):
     folder.mkdir(parents=True, mode=0o755)
     (folder / ".log-0123").write_bytes(b"part of a key")
-    log_files.create_log(folder)
+    log_store.create_log(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     names = {path.name for path in folder.iterdir()}
     (key,) = [name for name in names if name.endswith(".pem")]

@@ -2,9 +2,16 @@
 
 import pytest
 
-from brain.chain.tlog import compact_ranges
-from brain.chain.tlog.compact_ranges import CompactRange, Subtree
-from brain.chain.tlog.rfc6962 import EMPTY_ROOT, is_consistent, is_included, leaf_hash, node_hash
+from brain.chain.tlog import merkle
+from brain.chain.tlog.merkle import (
+    EMPTY_ROOT,
+    CompactRange,
+    Subtree,
+    is_consistent,
+    is_included,
+    leaf_hash,
+    node_hash,
+)
 from tests.support.tlog_ledgers import (
     consistency_proof,
     inclusion_path,
@@ -70,8 +77,8 @@ def test_hashes_of_leaves_and_nodes_are_the_published_ones():
 
 
 def test_proofs_of_the_reference_tree_are_the_published_ones():
-    inclusion = range_hashes(compact_ranges.inclusion_ranges(5, 8), LEAVES)
-    consistency = range_hashes(compact_ranges.consistency_ranges(6, 8), LEAVES)
+    inclusion = range_hashes(merkle.inclusion_ranges(5, 8), LEAVES)
+    consistency = range_hashes(merkle.consistency_ranges(6, 8), LEAVES)
     assert [hash.hex() for hash in inclusion] == PATH_5_OF_8
     assert [hash.hex() for hash in consistency] == FROM_6_TO_8
     assert is_included(ROOTS[8], 8, 5, leaf_hash(LEAVES[5]), inclusion)
@@ -125,7 +132,7 @@ def test_the_same_tree_extends_itself_by_an_empty_way_alone():
 def test_nothing_is_proven_of_the_empty_tree():
     assert not is_consistent(0, EMPTY_ROOT, 8, ROOTS[8], [])
     assert not is_consistent(0, EMPTY_ROOT, 0, EMPTY_ROOT, [])
-    assert compact_ranges.consistency_ranges(0, 8) == []
+    assert merkle.consistency_ranges(0, 8) == []
 
 
 @pytest.mark.parametrize("size", range(71))
@@ -134,11 +141,11 @@ def test_every_proof_of_a_small_tree_is_that_of_the_definition(size):
     root = merkle_tree_hash(leaves)
     assert edge_of(leaves).root_hash() == root
     for index in range(size):
-        way = range_hashes(compact_ranges.inclusion_ranges(index, size), leaves)
+        way = range_hashes(merkle.inclusion_ranges(index, size), leaves)
         assert way == inclusion_path(index, leaves)
         assert is_included(root, size, index, leaf_hash(leaves[index]), way)
     for old in range(1, size + 1):
-        way = range_hashes(compact_ranges.consistency_ranges(old, size), leaves)
+        way = range_hashes(merkle.consistency_ranges(old, size), leaves)
         assert way == consistency_proof(old, leaves)
         assert is_consistent(old, merkle_tree_hash(leaves[:old]), size, root, way)
 
@@ -158,8 +165,8 @@ def test_what_is_stored_is_every_complete_subtree_once(size):
 def test_a_range_is_covered_from_left_to_right_without_gaps():
     for size in range(300):
         place = 0
-        for level, number in compact_ranges.cover_range(0, size):
+        for level, number in merkle.cover_range(0, size):
             assert number << level == place
             place += 1 << level
         assert place == size
-        assert len(compact_ranges.cover_range(0, size)) == size.bit_count()
+        assert len(merkle.cover_range(0, size)) == size.bit_count()

@@ -6,10 +6,9 @@ import stat
 import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
-from brain.chain.tlog import log_verifier, signed_note
-from brain.chain.tlog.checkpoints import Cosignature
+from brain.chain.tlog import note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.log_entry import MAX_TIME_MS
+from brain.chain.tlog.note import MAX_TIME_MS, Cosignature
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError
 from tests.support import tlog_ledgers
 from tests.support.tlog_ledgers import (
@@ -25,7 +24,7 @@ from tests.support.tlog_ledgers import (
 
 def cosigned(log: EmbeddedLedger, time: int = 7, size: int | None = None) -> str:
     text = log.checkpoint(size)
-    read = signed_note.parse_note(text)
+    read = note.parse_note(text)
     return text + str(tlog_ledgers.sign_cosignature(read.text, WITNESS, WITNESS_SEED, time))
 
 
@@ -75,7 +74,7 @@ def test_a_batch_is_recorded_whole_and_told_in_its_order(log):
     assert [one.brain for one in made] == [derive_id(name) for name in range(50)]
     assert sorted(one.block or 0 for one in made) == list(range(50))
     assert {one.time for one in made} == {FIXED_TIME_MS}
-    assert signed_note.parse_note(log.checkpoint()).text.split("\n")[1] == "50"
+    assert note.parse_note(log.checkpoint()).text.split("\n")[1] == "50"
     assert log.commit_many([]) == []
 
 
@@ -142,9 +141,7 @@ def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log):
             bytes.fromhex(result["entry"]),
             [bytes.fromhex(hash) for hash in result["path"]],
         )
-        shown = log_verifier.verify_inclusion(
-            result["checkpoint"], log.key, result["index"], data, path
-        )
+        shown = note.verify_inclusion(result["checkpoint"], log.key, result["index"], data, path)
         assert shown.entry.brain == derive_id(brain)
         assert shown.entry.snapshot == snapshot
         assert shown.checkpoint.size == 22
@@ -191,7 +188,7 @@ def test_the_word_of_a_witness_is_kept_and_shown(log):
     # Evidence prefers a checkpoint that somebody else vouches for.
     result = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
     assert result["checkpoint"] == text
-    shown = log_verifier.verify_checkpoint(result["checkpoint"], log.key, [str(WITNESS)])
+    shown = note.verify_checkpoint(result["checkpoint"], log.key, [str(WITNESS)])
     assert shown.witnesses == (Cosignature(WITNESS, 7),)
     later = log.evidence(derive_id("a"), derive_id("a", 3))["log"]
     assert later["checkpoint"] == log.checkpoint(3)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT
-from brain.chain.tlog import log_entry, log_verifier
+from brain.chain.tlog import note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.chain.tlog.log_entry import LogLeaf, decode_entry, encode_entry
+from brain.chain.tlog.note import LogLeaf, decode_entry, encode_entry
 from brain.errors import FormatError, ProofError
 from brain.objects import snapshot
 from tests.support.refusals import raises_code
@@ -47,7 +47,7 @@ def test_no_mutant_of_the_evidence_is_taken(log):
         parts[which] = bytes(spoiled)
         try:
             note_text, vkey_text = (part.decode() for part in parts[:2])
-            log_verifier.verify_inclusion(note_text, vkey_text, index, parts[2], parts[3:])
+            note.verify_inclusion(note_text, vkey_text, index, parts[2], parts[3:])
         except (ProofError, UnicodeDecodeError):
             continue
         taken += 1
@@ -56,7 +56,7 @@ def test_no_mutant_of_the_evidence_is_taken(log):
 
 def test_checking_loads_nothing_of_the_log_nor_of_the_store(project):
     script = (
-        "import sys, brain.chain.tlog.log_verifier;"
+        "import sys, brain.chain.tlog.note;"
         "print(*sorted({name.split('.')[0] for name in sys.modules}"
         " & {'apsw', 'blake3', 'cryptography', 'web3', 'json', 'yaml', 'click'}),"
         " *sorted(name for name in sys.modules if name.startswith('brain.store')))"
@@ -69,21 +69,19 @@ def test_checking_loads_nothing_of_the_log_nor_of_the_store(project):
 
 FIRST = LogLeaf(derive_id("brain"), 1, derive_id(1), NO_PARENT, FIXED_TIME_MS)
 SECOND = LogLeaf(derive_id("brain"), 2, derive_id(2), derive_id(1), FIXED_TIME_MS)
-LARGEST = LogLeaf(
-    derive_id("b"), log_entry.MAX_SEQ, derive_id(2), derive_id(1), log_entry.MAX_TIME_MS
-)
+LARGEST = LogLeaf(derive_id("b"), note.MAX_SEQ, derive_id(2), derive_id(1), note.MAX_TIME_MS)
 
 
 @pytest.mark.parametrize("made", [FIRST, SECOND, LARGEST])
 def test_an_entry_comes_back_as_it_went(made):
     assert decode_entry(encode_entry(made)) == made
-    assert len(encode_entry(made)) <= len(encode_entry(LARGEST)) == log_entry.MAX_ENTRY_BYTES
+    assert len(encode_entry(made)) <= len(encode_entry(LARGEST)) == note.MAX_ENTRY_BYTES
 
 
 def test_times_reach_as_far_as_those_of_snapshots():
-    assert log_entry.MAX_TIME_MS == snapshot.MAX_TIME_MS
+    assert note.MAX_TIME_MS == snapshot.MAX_TIME_MS
 
 
 def test_an_entry_has_a_limit():
     with raises_code("too_large", FormatError):
-        decode_entry(bytes(log_entry.MAX_ENTRY_BYTES + 1))
+        decode_entry(bytes(note.MAX_ENTRY_BYTES + 1))

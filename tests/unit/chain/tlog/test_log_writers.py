@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from brain.chain.tlog import log_files, log_verifier
+from brain.chain.tlog import log_store, note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import Conflict
 from brain.trust import keyfile
@@ -158,14 +158,12 @@ def test_a_reader_beside_a_writer_gets_whole_states(run, folder):
             ]
             path = [bytes.fromhex(hash) for hash in result["path"]]
             data = bytes.fromhex(result["entry"])
-            log_verifier.verify_inclusion(
-                result["checkpoint"], log.key, result["index"], data, path
-            )
+            note.verify_inclusion(result["checkpoint"], log.key, result["index"], data, path)
         assert log.verify(stored) == []
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(Exception) as error:
-        log_files.create_log(tmp_path / "file" / "log")
+        log_store.create_log(tmp_path / "file" / "log")
     assert getattr(error.value, "code", "") == "io_error"

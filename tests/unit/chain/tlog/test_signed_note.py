@@ -2,12 +2,12 @@
 
 import pytest
 
-from brain.chain.tlog import checkpoints, signed_note
-from brain.chain.tlog.checkpoints import Checkpoint
-from brain.chain.tlog.rfc6962 import EMPTY_ROOT, leaf_hash
-from brain.chain.tlog.signed_note import (
+from brain.chain.tlog import note
+from brain.chain.tlog.merkle import EMPTY_ROOT, leaf_hash
+from brain.chain.tlog.note import (
     ALGORITHM_COSIGNATURE,
     ALGORITHM_ED25519,
+    Checkpoint,
     SignatureLine,
     SignedNote,
     VerifierKey,
@@ -49,31 +49,31 @@ BOTH = f"{TEXT}\n{BY_PETER}{BY_ENOCH}"
 
 
 def refused(text: str) -> str:
-    return error_code(signed_note.parse_note, text, kind=ProofError)
+    return error_code(note.parse_note, text, kind=ProofError)
 
 
 def test_the_example_of_the_specification_is_verified():
-    key = signed_note.parse_verifier_key(C2SP_KEY)
+    key = note.parse_verifier_key(C2SP_KEY)
     assert (key.name, key.algorithm, key.id.hex()) == (
         "example.com/foo",
         ALGORITHM_ED25519,
         "530d903a",
     )
     assert str(key) == C2SP_KEY
-    read = signed_note.parse_note(C2SP_NOTE)
+    read = note.parse_note(C2SP_NOTE)
     assert read.text == "This is an example message.\n"
-    signed_note.verify_note(read, key)
+    note.verify_note(read, key)
     assert str(read) == C2SP_NOTE
 
 
 @pytest.mark.parametrize("key", [PETER, ENOCH])
 def test_the_signatures_of_the_checksum_database_are_verified(key):
-    signed_note.verify_note(signed_note.parse_note(BOTH), signed_note.parse_verifier_key(key))
+    note.verify_note(note.parse_note(BOTH), note.parse_verifier_key(key))
 
 
 def test_signing_makes_the_published_signature():
     assert PETER_SEED is not None
-    line = tlog_ledgers.sign_note(TEXT, signed_note.parse_verifier_key(PETER), PETER_SEED[1:])
+    line = tlog_ledgers.sign_note(TEXT, note.parse_verifier_key(PETER), PETER_SEED[1:])
     assert str(line) == BY_PETER
     assert str(SignedNote(TEXT, (line,))) == f"{TEXT}\n{BY_PETER}"
 
@@ -91,13 +91,13 @@ def test_no_part_of_a_verifier_key_does_for_the_whole():
     spoiled += [PETER.replace("c7", "C7"), PETER + "\n", " " + PETER, PETER.replace("+A", "+\nA")]
     for text in spoiled:
         with raises_code("bad_key", InvalidInput):
-            signed_note.parse_verifier_key(text)
+            note.parse_verifier_key(text)
 
 
 def test_a_key_of_small_order_is_refused():
     weak = VerifierKey("weak", ALGORITHM_ED25519, bytes(32))
     with pytest.raises(InvalidInput):
-        signed_note.parse_verifier_key(str(weak))
+        note.parse_verifier_key(str(weak))
 
 
 @pytest.mark.parametrize(
@@ -128,28 +128,26 @@ def test_a_malformed_note_is_refused(text):
 
 
 def test_a_note_has_limits():
-    assert refused("x" * (signed_note.MAX_NOTE_BYTES + 1)) == "too_large"
-    assert refused("é" * (signed_note.MAX_NOTE_BYTES // 2) + "\n\n") == "too_large"
+    assert refused("x" * (note.MAX_NOTE_BYTES + 1)) == "too_large"
+    assert refused("é" * (note.MAX_NOTE_BYTES // 2) + "\n\n") == "too_large"
     assert refused(f"{TEXT}\n{BY_PETER * 101}") == "too_large"
-    assert len(signed_note.parse_note(f"{TEXT}\n{BY_PETER * 100}").lines) == 100
+    assert len(note.parse_note(f"{TEXT}\n{BY_PETER * 100}").lines) == 100
     long = f"— {'n' * 256} {encode_base64(bytes(5))}\n"
-    assert signed_note.parse_note(f"\n\n{long}").lines == (
-        SignatureLine("n" * 256, bytes(4), bytes(1)),
-    )
+    assert note.parse_note(f"\n\n{long}").lines == (SignatureLine("n" * 256, bytes(4), bytes(1)),)
     assert refused(f"\n\n{long.replace('nn', 'nnn', 1)}") == "bad_note"
 
 
 def test_the_text_ends_at_the_last_empty_line():
-    assert signed_note.parse_note(f"a\n\n{BY_ENOCH}\n{BY_PETER}").text == f"a\n\n{BY_ENOCH}"
+    assert note.parse_note(f"a\n\n{BY_ENOCH}\n{BY_PETER}").text == f"a\n\n{BY_ENOCH}"
 
 
 def test_a_checkpoint_is_read_as_others_write_it():
     # golang.org/x/mod/sumdb/tlog, note_test.go
     text = "go.sum database tree\n123456789012\nTszzRgjTG6xce+z2AG31kAXYKBgQVtCSCE40HmuwBb0=\n"
-    read = checkpoints.parse_checkpoint(text)
+    read = note.parse_checkpoint(text)
     assert read == ("go.sum database tree", 123456789012, leaf_hash(b"hello world"))
     assert read.text == text
-    assert checkpoints.parse_checkpoint(text + "an extension\n") == read
+    assert note.parse_checkpoint(text + "an extension\n") == read
 
 
 @pytest.mark.parametrize(
@@ -177,12 +175,12 @@ def test_a_checkpoint_is_read_as_others_write_it():
 )
 def test_a_malformed_checkpoint_is_refused(text):
     with raises_code("bad_checkpoint", ProofError):
-        checkpoints.parse_checkpoint(text)
+        note.parse_checkpoint(text)
 
 
 def test_a_checkpoint_of_an_empty_log_and_of_the_largest():
     for one in (Checkpoint("o", 0, EMPTY_ROOT), Checkpoint("o", (1 << 63) - 1, bytes(32))):
-        assert checkpoints.parse_checkpoint(one.text) == one
+        assert note.parse_checkpoint(one.text) == one
 
 
 def test_a_cosignature_signs_what_the_specification_says():
@@ -192,7 +190,7 @@ def test_a_cosignature_signs_what_the_specification_says():
     message = f"cosignature/v1\ntime 1679315147\n{text}".encode()
     assert line.signature[:8] == (1679315147).to_bytes(8, "big")
     assert ed25519.verify_signature(WITNESS.key, message, line.signature[8:])
-    assert checkpoints.verify_cosignature(SignedNote(text, (line,)), WITNESS) == (
+    assert note.verify_cosignature(SignedNote(text, (line,)), WITNESS) == (
         WITNESS,
         1679315147,
     )
@@ -201,10 +199,10 @@ def test_a_cosignature_signs_what_the_specification_says():
 def test_the_kind_of_a_key_is_part_of_its_id():
     plain = VerifierKey(WITNESS.name, ALGORITHM_ED25519, WITNESS.key)
     assert plain.id != WITNESS.id
-    assert signed_note.parse_verifier_key(str(WITNESS)).algorithm == ALGORITHM_COSIGNATURE
+    assert note.parse_verifier_key(str(WITNESS)).algorithm == ALGORITHM_COSIGNATURE
     line = tlog_ledgers.sign_cosignature("x\n", WITNESS, WITNESS_SEED, 1)
     assert SignedNote("x\n", (line,)).find_signature(plain) is None
-    assert checkpoints.verify_cosignature(SignedNote("x\n", ()), WITNESS) is None
+    assert note.verify_cosignature(SignedNote("x\n", ()), WITNESS) is None
 
 
 @pytest.mark.parametrize("change", ["time", "text", "short", "long", "late"])
@@ -219,4 +217,4 @@ def test_a_changed_cosignature_is_refused(change):
     }.get(change, line.signature)
     result = SignedNote("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
     with raises_code("bad_signature", ProofError):
-        checkpoints.verify_cosignature(result, WITNESS)
+        note.verify_cosignature(result, WITNESS)
