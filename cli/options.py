@@ -141,48 +141,6 @@ _INDEX_OPTIONS = (
 )
 
 
-def evidence_options(function: Decorated) -> Decorated:
-    """Add what the reader of evidence or of a proof knows, which it must agree with."""
-    for add in reversed(_EVIDENCE_OPTIONS):
-        function = add(function)
-    return function
-
-
-_KNOWN = NonEmptyType()
-_EVIDENCE_OPTIONS = (
-    option(
-        "--content", metavar="FILE", help="Compare this file with the proven content.", type=None
-    ),
-    option("--snapshot", type=_KNOWN, metavar="ID", help="Require this snapshot."),
-    option("--brain", type=_KNOWN, metavar="ID", help="Require this brain."),
-    option(
-        "--block-hash",
-        type=_KNOWN,
-        metavar="HASH",
-        help="Require this block hash, or one that begins with these 16 digits or more.",
-    ),
-    option(
-        "--owner",
-        type=_KNOWN,
-        metavar="ADDRESS",
-        help="Require this owner of the brain, or of the anchor of the log.",
-    ),
-    option("--log-key", type=_KNOWN, metavar="KEY", help="Require this key of the log."),
-    repeated_option(
-        "--witness",
-        "witnesses",
-        type=_KNOWN,
-        metavar="KEY",
-        help="Require a signature of this witness; repeatable.",
-    ),
-    option(
-        "--require",
-        type=click.Choice(("L1", "L2", "L3")),
-        help="Require this trust level, or a higher one.",
-    ),
-)
-
-
 _UNSIGNED_OPTIONS = (
     flag("--unsigned", help="Print the transaction, for any wallet to send, and send nothing."),
     option(

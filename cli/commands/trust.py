@@ -33,7 +33,6 @@ from ..command import (
 from ..context import App
 from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED
 from ..options import (
-    evidence_options,
     no_record_option,
     output_option,
     revision_argument,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from brain.results import Finding, Proof, ReceiptVerified, Signature, Verified
 
 
+_KNOWN = NonEmptyType()
 _SIGNATURE_CODES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
 _SIGNATURE_CODES |= {"forged_author"}
 
@@ -98,7 +98,34 @@ _SIGNATURE_CODES |= {"forged_author"}
     metavar="FILE",
     help="With --ledger local: compare the log with this checkpoint of it, kept elsewhere.",
 )
-@evidence_options
+@option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
+@option("--snapshot", type=_KNOWN, metavar="ID", help="Require this snapshot.")
+@option("--brain", type=_KNOWN, metavar="ID", help="Require this brain.")
+@option(
+    "--block-hash",
+    type=_KNOWN,
+    metavar="HASH",
+    help="Require this block hash, or one that begins with these 16 digits or more.",
+)
+@option(
+    "--owner",
+    type=_KNOWN,
+    metavar="ADDRESS",
+    help="Require this owner of the brain, or of the anchor of the log.",
+)
+@option("--log-key", type=_KNOWN, metavar="KEY", help="Require this key of the log.")
+@repeated_option(
+    "--witness",
+    "witnesses",
+    type=_KNOWN,
+    metavar="KEY",
+    help="Require a signature of this witness; repeatable.",
+)
+@option(
+    "--require",
+    type=click.Choice(("L1", "L2", "L3")),
+    help="Require this trust level, or a higher one.",
+)
 @flag("--run", help="Run the programs of the cases of a verdict again.")
 def verify_command(app: App, file: str | None, **options: Any) -> None:
     """Verify the brain or a file.
@@ -506,33 +533,20 @@ _ID_FIELDS = ("blob", "root", "ancestor", "ancestor_brain", "bundle", "snapshot"
 
 def claim_text(proof: Proof) -> str:
     """Describe what the proof shows."""
-    return escape(_CLAIMS[proof.kind](proof))
-
-
-def _path_claim(proof: Proof) -> str:
-    kind = FILE_TYPE_NAMES[proof.type or "file"]
-    return f"{proof.path} is in the snapshot, {kind} of {format_size(proof.size or 0)}"
-
-
-def _section_claim(proof: Proof) -> str:
-    name = "the section ." if proof.section == "." else f"{proof.section}/"
-    files = pluralize(proof.files or 0, "file")
-    return f"{name} is in the snapshot, {files}, {format_size(proof.size or 0)}"
-
-
-def _descent_claim(proof: Proof) -> str:
-    if proof.ancestor_brain != proof.brain:
-        return "the snapshot descends from the ancestor, which is of another brain"
-    if proof.ancestor != proof.snapshot:
-        return "the snapshot descends from the ancestor"
-    return "the snapshot is the ancestor itself"
-
-
-_CLAIMS = {
-    "path": _path_claim,
-    "section": _section_claim,
-    "descent": _descent_claim,
-}
+    if proof.kind == "path":
+        kind = FILE_TYPE_NAMES[proof.type or "file"]
+        claim = f"{proof.path} is in the snapshot, {kind} of {format_size(proof.size or 0)}"
+    elif proof.kind == "section":
+        name = "the section ." if proof.section == "." else f"{proof.section}/"
+        files = pluralize(proof.files or 0, "file")
+        claim = f"{name} is in the snapshot, {files}, {format_size(proof.size or 0)}"
+    elif proof.ancestor_brain != proof.brain:
+        claim = "the snapshot descends from the ancestor, which is of another brain"
+    elif proof.ancestor != proof.snapshot:
+        claim = "the snapshot descends from the ancestor"
+    else:
+        claim = "the snapshot is the ancestor itself"
+    return escape(claim)
 
 
 def proof_id_lines(proof: Proof) -> list[str]:

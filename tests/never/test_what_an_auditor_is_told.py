@@ -176,7 +176,7 @@ def test_a_revoked_key_is_not_named_as_if_it_were_trusted(auditor, stranger, sig
 def test_the_log_marks_a_key_whose_rights_ended(stranger, signed):
     other = stranger.run("key", "new", "other")[1].strip()
     assert stranger.run("key", "trust", other, "--as", "second")[0] == 0
-    assert stranger.run("key", "retire", other)[0] == 0
+    assert stranger.run("key", "revoke", other, "--keep-signatures")[0] == 0
     (signed / "memory/notes.md").write_text("two\n")
     assert stranger.run("config", "sign", "other")[0] == 0
     stranger.run("snapshot", "-m", "Too late")
