@@ -81,7 +81,7 @@ def _check_skill_name(state: BrainState, path: str, card: SkillMetadata) -> Iter
     candidates.pop(path, None)
     skills = Skills(state)
     for other in map(skills.load, skills.filter(candidates)):
-        if slug.is_confusable(name, other.card.name or other.slug):
+        if slug.name_skeleton(name) == slug.name_skeleton(other.card.name or other.slug):
             yield Notice(SAME_NAME_CODE, path, describe_same_name(name, [other.path]))
             return
 

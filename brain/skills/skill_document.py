@@ -67,18 +67,6 @@ def fill_texts(document: DocumentParts, title: str, slug: str, description: str)
     return document._replace(front_matter=front_matter.text)
 
 
-def holds_version_in_metadata(front_matter: FrontMatter) -> bool:
-    """Tell whether a first version goes to `metadata.version`.
-
-    It does where all fields are those of the specification, which has no top-level `version`,
-    and `metadata` is a map or missing. A skill that conforms to it then still does.
-    """
-    metadata = front_matter.fields.get("metadata")
-    return set(front_matter.fields) <= set(SPEC_FIELDS) and (
-        metadata is None or metadata.kind in (NULL_KIND, BLOCK_MAP_KIND, FLOW_MAP_KIND)
-    )
-
-
 def stated_version(front_matter: FrontMatter) -> str | None:
     """Return the version that front matter states, or None; of two, that of `stated_of`.
 
@@ -92,13 +80,6 @@ def stated_version(front_matter: FrontMatter) -> str | None:
     return skill_version.stated_of(texts) if texts else None
 
 
-def check_versions(front_matter: FrontMatter) -> None:
-    """Refuse text that is no version. Raises `InvalidInput` with code `bad_version`."""
-    for field in front_matter.version_fields():
-        line = front_matter.line_number(field)
-        skill_version.parse_version(front_matter.raw_value(field), line)
-
-
 def _read_form(raw: str) -> tuple[str, VersionForm | None]:
     try:
         return raw, skill_version.parse_version_form(raw)
@@ -108,7 +89,12 @@ def _read_form(raw: str) -> tuple[str, VersionForm | None]:
 
 def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontMatter:
     fields = sorted(front_matter.version_fields(), key=lambda field: -field.start)
-    if not fields and holds_version_in_metadata(front_matter):
+    metadata = front_matter.fields.get("metadata")
+    if (
+        not fields
+        and set(front_matter.fields) <= set(SPEC_FIELDS)
+        and (metadata is None or metadata.kind in (NULL_KIND, BLOCK_MAP_KIND, FLOW_MAP_KIND))
+    ):  # a skill that conforms to the specification, without a top-level version, still does
         return add_metadata_key(front_matter, "version", quote_scalar(number), newline)
     if not fields:
         return add_field(front_matter, "version", skill_version.format_version(number), newline)
@@ -153,7 +139,9 @@ def upsert_document(
         previous = _greatest_known_version(before, prior_version, prior is not None)
         number = skill_version.next_version(previous)
     else:
-        check_versions(parse_if_any(document.front_matter))
+        stated = parse_if_any(document.front_matter)
+        for field in stated.version_fields():
+            skill_version.parse_version(stated.raw_value(field), stated.line_number(field))
         number = skill_version.check_initial_version(
             _document_version(document) or skill_version.FIRST_VERSION
         )

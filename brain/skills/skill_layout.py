@@ -266,7 +266,8 @@ def split_version(text: str) -> tuple[str, str]:
 
 def _choose_address(slug: str, path: str, group: set[str]) -> str:
     for text in _path_addresses(path):
-        if _is_plain(text) and _first_of(path_candidates(text), group) == path:
+        meant = (one for one in path_candidates(text) if one in group)
+        if _is_plain(text) and next(meant, None) == path:
             return text
     return digest_address(slug, path)
 
@@ -291,7 +292,3 @@ def _is_plain(text: str) -> bool:
         and fold_to_line(text) == text
         and not _SEPARATORS().search(text)
     )
-
-
-def _first_of(candidates: Iterable[str], group: set[str]) -> str | None:
-    return next((candidate for candidate in candidates if candidate in group), None)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
+from ..util.text import lazy_pattern
 from . import document_parts, skill_version, slug
 from .document_parts import DocumentParts
 from .frontmatter import (
@@ -50,7 +50,7 @@ _INTERPRETER = r"(?:python[23]?|node|perl|ruby|php)\b(?!\s{1,4}-[a-z])"
 _DOWNLOAD = r"\b(?:curl|wget)\s"
 _WEB_REQUEST = r"\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\b"
 _PACKED_PROGRAM = r"\.(?:exe|msi|dmg|pkg|scr|zip|rar|7z)\b"
-_RULES = (
+_RISKS = (
     (
         "runs what it downloads",
         rf"{_DOWNLOAD}[^\n|]{{1,300}}\|\s{{0,4}}{_SUDO}(?:{_SHELL}|{_INTERPRETER})"
@@ -74,6 +74,7 @@ _RULES = (
         r"\s{0,2}[:=]\s{0,2}[`\"'*]{0,3}\w{1,40}",
     ),
 )
+_RULES = [(risk, lazy_pattern(pattern, re.IGNORECASE)) for risk, pattern in _RISKS]
 
 
 class RiskyText(NamedTuple):
@@ -88,20 +89,15 @@ def find_risky_text(text: str) -> Iterator[RiskyText]:
     """Yield the first risky lines of a text, each line once for a risk."""
     text = text[:MAX_READ_CHARS]
     joined = text.replace("\\\r\n", "   ").replace("\\\n", "  ")  # as long as the text
-    for risk, pattern in _compiled_rules():
+    for risk, pattern in _RULES:
         last = -1
-        for match in islice(pattern.finditer(joined), MAX_RISKY_LINES):
+        for match in islice(pattern().finditer(joined), MAX_RISKY_LINES):
             line = text.count("\n", 0, match.start())
             if line != last:
                 last = line
                 begin = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _CONTEXT_CHARS)
                 excerpt = " ".join(joined[begin : match.end()].split())
                 yield RiskyText(line, risk, excerpt[-_MAX_EXCERPT_CHARS:])
-
-
-@cache
-def _compiled_rules() -> list[tuple[str, re.Pattern[str]]]:
-    return [(risk, re.compile(pattern, re.IGNORECASE)) for risk, pattern in _RULES]
 
 
 ERROR = "error"

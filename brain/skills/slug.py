@@ -169,7 +169,7 @@ def _has_stacked_marks(name: str) -> bool:
         return False
     run = 0
     for char in unicodedata.normalize("NFD", replace_unassigned(name)):
-        run = run + 1 if is_combining_mark(char) else 0
+        run = run + 1 if _is_in_ranges("marks", char) else 0
         if run > MAX_COMBINING_MARKS:
             return True
     return False
@@ -212,11 +212,6 @@ def script_code(char: str) -> str:
     return scripts[bisect_right(starts, ord(char)) - 1]
 
 
-def is_combining_mark(char: str) -> bool:
-    """Tell whether a character combines with the one before it."""
-    return _is_in_ranges("marks", char)
-
-
 def replace_unassigned(text: str) -> str:
     """Return `text` with U+FFFD for code points that Unicode 14 has not assigned.
 
@@ -225,12 +220,12 @@ def replace_unassigned(text: str) -> str:
     """
     if text.isascii():
         return text
-    return "".join(char if char.isascii() or _is_stable(char) else "\ufffd" for char in text)
-
-
-def script_name(code: str) -> str:
-    """Return the English name of a script, its code for a rare one."""
-    return _NAME_BY_CODE.get(code, code)
+    return "".join(
+        "\ufffd"
+        if script_code(char) == UNKNOWN_SCRIPT or _is_in_ranges("since_unicode_14", char)
+        else char
+        for char in text
+    )
 
 
 def find_mixed_letters(text: str) -> list[str]:
@@ -272,10 +267,6 @@ def _split_letter_runs(text: str) -> list[str]:
     """Return the runs of letters with their marks; digits may be among them."""
     no_letters = (COMMON_SCRIPT, UNKNOWN_SCRIPT)
     return "".join(char if script_code(char) not in no_letters else " " for char in text).split(" ")
-
-
-def _is_stable(char: str) -> bool:
-    return script_code(char) != UNKNOWN_SCRIPT and not _is_in_ranges("since_unicode_14", char)
 
 
 def _is_in_ranges(table: str, char: str) -> bool:
@@ -363,13 +354,8 @@ def has_hidden_characters(name: str) -> bool:
     return False
 
 
-def is_confusable(name: str, other: str) -> bool:
-    """Tell whether two names are equal but for case, separators and lookalike letters."""
-    return name_skeleton(name) == name_skeleton(other)
-
-
 def name_skeleton(name: str) -> str:
-    """Return a key that confusable names share."""
+    """Return a key that names share which differ in case, separators and lookalike letters."""
     if not name.isascii():
         name = map_confusables_to_latin(unicodedata.normalize("NFKC", replace_unassigned(name)))
     return skill_identity(name)
@@ -378,7 +364,8 @@ def name_skeleton(name: str) -> str:
 def _describe_letters(foreign_letters: list[str]) -> str:
     by_script: dict[str, list[str]] = {}
     for char in foreign_letters[:_MAX_LISTED_LETTERS]:
-        script = script_name(script_code(char))
+        code = script_code(char)
+        script = _NAME_BY_CODE.get(code, code)
         letter = f"{printable_text(char)} ({_format_code_point(char)})"
         by_script.setdefault(script, []).append(letter)
     return ", ".join(f"{script} {', '.join(letters)}" for script, letters in by_script.items())

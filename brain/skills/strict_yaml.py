@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import yaml
 
@@ -63,13 +63,6 @@ _DOCUMENT_MARKER = re.compile(r"^(?:---|\.\.\.)[ \t\r\n]", re.MULTILINE)
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class EventSource(Protocol):
-    """A parser of PyYAML: in Python, or libyaml's."""
-
-    def get_event(self) -> Any:
-        """Return the next event; raises `yaml.YAMLError`."""
-
-
 class PythonParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):
     """PyYAML's own parser, without the parts that compose and construct."""
 
@@ -79,7 +72,7 @@ class PythonParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser)
         yaml.parser.Parser.__init__(self)
 
 
-ParserType = Callable[[str], EventSource]
+ParserType = Callable[[str], Any]
 LIBYAML_PARSER: ParserType | None = None
 """None if PyYAML was built without libyaml."""
 with suppress(ImportError):
@@ -162,7 +155,7 @@ def compose_with(parser_type: ParserType, text: str, first_line: int) -> yaml.No
         ) from error
 
 
-def _compose_document(parser: EventSource, first_line: int) -> yaml.Node | None:
+def _compose_document(parser: Any, first_line: int) -> yaml.Node | None:
     root: yaml.Node | None = None
     open_nodes: list[yaml.CollectionNode] = []
     node_count = 0

@@ -245,7 +245,9 @@ def _ask_about_hunks(app: App, snapshot: str) -> list[int]:
         answer = of_file[1] if hunk.path == of_file[0] else ""
         if not answer:
             click.echo(_hunk_text(hunk), err=True)
-            answer = click.prompt(_QUESTION, type=click.Choice([*"ynadq"]), err=True)
+            answer = click.prompt(
+                _QUESTION, type=click.Choice([*"ynadq"]), show_choices=False, err=True
+            )
         if answer == "q":
             break
         if answer in "ad":

@@ -285,7 +285,7 @@ def _repetitions(pattern: Any) -> list[int]:
 
 def test_no_expression_repeats_without_a_bound():
     """So that each place of a hostile text costs a bounded number of steps."""
-    for _, pattern in skill_lint._RULES:
+    for _, pattern in skill_lint._RISKS:
         counts = _repetitions(parser.parse(pattern, re.IGNORECASE))
         assert counts and max(counts) <= 300
 

@@ -9,7 +9,7 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.skills import skill_layout, skill_version
-from brain.skills.slug import find_name_problems, is_confusable, is_same_skill, slugify
+from brain.skills.slug import find_name_problems, is_same_skill, name_skeleton, slugify
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.unit.skills.test_check import MIXED, ORDINARY
@@ -185,13 +185,12 @@ def test_a_name_with_unassigned_code_points_is_told(name):
     [("Deploy", "deploy"), ("раураl", "paypal"), ("ﬁle check", "File-Check"), ("ＡＩ", "ai")],
 )
 def test_names_that_people_take_for_one_look_alike(name, other):
-    assert is_confusable(name, other)
-    assert is_confusable(other, name)
+    assert name_skeleton(name) == name_skeleton(other)
 
 
 @pytest.mark.parametrize(("name", "other"), [("C++", "C#"), ("раздел", "razdel"), ("a", "b")])
 def test_names_that_are_told_apart_do_not(name, other):
-    assert not is_confusable(name, other)
+    assert name_skeleton(name) != name_skeleton(other)
 
 
 CASES = read_cases(__file__)
