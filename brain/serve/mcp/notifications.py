@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from mcp import types as wire
@@ -38,12 +38,11 @@ _SEND_SECONDS = 2.0
 logger = logging.getLogger(__name__)
 
 
-class Subscriber:
+class Subscriber(NamedTuple):
     """A session of an older revision, and the URIs it subscribed to."""
 
-    def __init__(self, session: ServerSession) -> None:
-        self.session = session
-        self.uris: set[str] = set()
+    session: ServerSession
+    uris: set[str]
 
 
 class ChangeNotifier:
@@ -94,7 +93,7 @@ class ChangeNotifier:
 
     async def add_session(self, ctx: RequestContext, _params: wire.NotificationParams) -> None:
         """Add a session of an older revision; above the limit the oldest is dropped."""
-        self._subscribers[session_id(ctx)] = Subscriber(ctx.session)
+        self._subscribers[session_id(ctx)] = Subscriber(ctx.session, set())
         while len(self._subscribers) > self._max_subscribers:
             self._subscribers.popitem(last=False)
 
@@ -102,18 +101,17 @@ class ChangeNotifier:
         self, ctx: RequestContext, params: wire.SubscribeRequestParams
     ) -> wire.EmptyResult:
         """Subscribe a session to a resource."""
-        subscriber = self._subscribers.get(session_id(ctx))
-        if subscriber is not None and len(subscriber.uris) < MAX_SUBSCRIPTIONS:
-            subscriber.uris.add(str(params.uri))
+        _, uris = self._subscribers.get(session_id(ctx), (None, set()))
+        if len(uris) < MAX_SUBSCRIPTIONS:
+            uris.add(str(params.uri))
         return wire.EmptyResult()
 
     async def unsubscribe(
         self, ctx: RequestContext, params: wire.UnsubscribeRequestParams
     ) -> wire.EmptyResult:
         """Unsubscribe a session from a resource."""
-        subscriber = self._subscribers.get(session_id(ctx))
-        if subscriber is not None:
-            subscriber.uris.discard(str(params.uri))
+        _, uris = self._subscribers.get(session_id(ctx), (None, set()))
+        uris.discard(str(params.uri))
         return wire.EmptyResult()
 
 

@@ -426,17 +426,7 @@ ToolDefinition = dict[str, Any]
 
 def openai(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
     """Return the `tools` of OpenAI's chat completions and of compatible interfaces."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            },
-        }
-        for tool in tools
-    ]
+    return [{"type": "function", "function": _define(tool, "parameters")} for tool in tools]
 
 
 def responses(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
@@ -444,42 +434,33 @@ def responses(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
 
     `strict` is turned off: it is on by default and makes a model fill in every parameter.
     """
-    return [
-        {
-            "type": "function",
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-            "strict": False,
-        }
-        for tool in tools
-    ]
+    return [{"type": "function", **_define(tool, "parameters"), "strict": False} for tool in tools]
 
 
 def anthropic(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
     """Return the `tools` of Anthropic's Messages."""
-    return [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-        for tool in tools
-    ]
+    return [_define(tool, "input_schema") for tool in tools]
 
 
 def mcp(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
     """Return the `tools` that an MCP server lists, with their annotations, as the wire has them."""
+    hints = {
+        "readOnlyHint": "read_only",
+        "destructiveHint": "destructive",
+        "idempotentHint": "idempotent",
+        "openWorldHint": "open_world",
+    }
     return [
         {
-            "name": tool.name,
-            "description": tool.description,
-            "inputSchema": tool.parameters,
-            "annotations": {
-                "readOnlyHint": tool.read_only,
-                "destructiveHint": tool.destructive,
-                "idempotentHint": tool.idempotent,
-                "openWorldHint": tool.open_world,
-            },
+            **_define(tool, "inputSchema"),
+            "annotations": {hint: getattr(tool, field) for hint, field in hints.items()},
         }
         for tool in tools
     ]
+
+
+def _define(tool: Tool, schema_key: str) -> ToolDefinition:
+    return {"name": tool.name, "description": tool.description, schema_key: tool.parameters}
 
 
 EXPORT_FORMATS: dict[str, Callable[[Iterable[Tool]], list[ToolDefinition]]] = {
