@@ -206,8 +206,10 @@ def test_a_keystore_or_a_key_in_pem_beside_a_skill_is_held_back(agent, cli):
         file.unlink()
 
 
-@pytest.mark.parametrize("call", [["--to", "emacs", "out"], ["out"], ["--to", "claude", ""]])
-def test_a_client_and_a_folder_are_needed(agent, cli, call):
+@pytest.mark.parametrize(
+    "call", [["--to", "emacs", "out"], ["--to", "claude"], ["--to", "claude", ""]]
+)
+def test_a_client_that_is_known_and_a_folder_are_needed(agent, cli, call):
     assert cli("publish", *call).status == 2
 
 
