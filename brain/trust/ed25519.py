@@ -7,7 +7,8 @@ message; `S` must lie below the order of the group, and `R` is compared as bytes
 Malformed keys and signatures are invalid, not an error.
 
 The message covers the brain and the snapshot, so a signature cannot be moved to another snapshot
-or brain. A snapshot commits to all its ancestors, and so does its signature."""
+or brain. A snapshot commits to all its ancestors, and so does its signature.
+"""
 
 from __future__ import annotations
 

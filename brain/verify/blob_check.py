@@ -5,7 +5,8 @@ crossed out as blobs confirm them. Only if some are left, as in no healthy brain
 trees checked a second time, against the true sizes.
 
 Redactions are read from the snapshots that the walk reached; the rows of the store must
-agree with them."""
+agree with them.
+"""
 
 from __future__ import annotations
 

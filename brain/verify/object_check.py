@@ -6,7 +6,8 @@ checked against its first parent at once: tree, blobs, operation and versions. P
 independent, so several processes share them, and memory is flat; the signatures are further jobs.
 
 Findings about an edge name its snapshot, since only the walk from the refs knows which
-snapshots count; those about others are dropped."""
+snapshots count; those about others are dropped.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 The rules are those of FORMAT.md, "What an operation may change". The cost is that of the
 changes, except for redactions: no file may hold the blob afterwards, so the whole tree is
 read, once for all redactions of a batch. The versions of skills are those that operations claim,
-and rise."""
+and rise.
+"""
 
 from __future__ import annotations
 
