@@ -27,7 +27,7 @@ from ..repo.derive import may_be_skill
 from ..repo.find_skill import Skills
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND, MergeState, decode_log_entry
-from ..repo.secrets import mask_recorded_message
+from ..repo.secrets import mask_recorded_message, scan_edits
 from ..repo.session import BrainState, Session, head_ref, validate_text
 from ..repo.transaction import (
     WriteTransaction,
@@ -232,10 +232,15 @@ def accept_proposal(
     if edit is not None:
         part = part._replace(edited=_edit_texts(session, part, edit))
     prepare = None if is_whole and not part.edited else partial(_record_part, part)
-    return begin_merge(
+    merged = begin_merge(
         *(session, tip.hex(), message or f"Accept {what}", ACCEPT_COMMAND, lambda _: None),
         progress,
         prepare,
+    )
+    after = session.at()
+    typed = {path: after.get(path) for path in part.edited if merged.changed}
+    return merged._replace(
+        notices=[*merged.notices, *scan_edits(session, session.head(), typed, {})]
     )
 
 

@@ -149,6 +149,16 @@ def test_an_edit_that_no_skill_can_be_takes_in_nothing(brain, path, text, code):
     assert brain.proposals.show("claude").snapshot == proposed
 
 
+def test_a_secret_that_was_typed_into_a_text_is_named(brain):
+    key = b"ghp_" + b"aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    proposed = propose(brain)
+    done = brain.proposals.accept(
+        proposed, skills=["oracle"], edit=lambda texts: {p: t + key for p, t in texts.items()}
+    )
+    assert [one.code for one in done.notices] == ["secret"]
+    assert "github-token" in done.notices[0].message and key.decode() not in str(done.notices)
+
+
 def test_a_part_that_conflicts_waits_in_the_status_and_is_not_signed(brain):
     brain.trust.add(format_key(ed25519.public_key(SEED)), "ada")
     proposed = propose(brain)
