@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 from ..skills import document_parts, skill_document, skill_version
-from ..skills import document_update as documents
+from ..skills import skill_document as documents
 from ..skills.document_parts import DocumentParts
 from ..skills.frontmatter import (
     BLOCK_MAP_KIND,

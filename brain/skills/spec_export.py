@@ -15,7 +15,6 @@ from .. import limits
 from ..errors import InvalidInput
 from . import document_parts
 from .document_parts import DocumentParts
-from .document_update import add_front_matter, add_metadata_key
 from .frontmatter import (
     SPEC_FIELDS,
     FrontMatter,
@@ -23,7 +22,7 @@ from .frontmatter import (
     parse_front_matter,
     parse_if_any,
 )
-from .skill_document import fill_texts
+from .skill_document import add_front_matter, add_metadata_key, fill_texts
 from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
 from .visible_text import truncate
 from .yaml_scalar import quote_scalar, write_scalar
