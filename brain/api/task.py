@@ -336,16 +336,11 @@ class ReceiptsPart(Part):
         return read_transcript(data, form)
 
     @staticmethod
-    def import_transcripts(data: bytes, form: str = "", run: str = "") -> list[Receipt]:
-        """Return the receipt of each run in a transcript; only that of `run`, if it is set.
+    def import_transcripts(data: bytes, form: str = "") -> list[Receipt]:
+        """Return the receipt of each run in a transcript. Raises `InvalidInput`."""
+        from ..receipts.transcripts import read_transcripts
 
-        `run` is an id or the beginning of just one. Raises `InvalidInput` or `NotFound`
-        (`no_run`).
-        """
-        from ..receipts.transcripts import choose_run, read_transcripts
-
-        receipts = read_transcripts(data, form)
-        return [choose_run(receipts, run)] if run else receipts
+        return read_transcripts(data, form)
 
     @staticmethod
     def read_run_file(data: bytes) -> Receipt:

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from brain.results import Adopted, Published
 
 
-TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
-
-
 @brain_command(
     "adopt",
     examples=(
@@ -147,6 +144,7 @@ def _adopt_transcript(
 ) -> None:
     from brain import Brain
     from brain.limits import MAX_TRANSCRIPT_BYTES
+    from brain.receipts.transcripts import TRANSCRIPT_FORMATS
 
     if form is not None and form not in TRANSCRIPT_FORMATS:
         raise click.BadParameter(

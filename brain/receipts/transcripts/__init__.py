@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import limits
 from ...digest import blob_id
-from ...errors import InvalidInput, NotFound, printable_text
+from ...errors import InvalidInput, printable_text
 from ..receipt import Receipt
 from .formats import PARSERS
 from .lenient_json import JsonObject, parse_record, split_records
@@ -27,7 +27,14 @@ def read_transcript(data: bytes, format_name: str = "") -> Receipt:
 
     Raises `InvalidInput` (`many_runs`) if the file has several.
     """
-    return choose_run(read_transcripts(data, format_name))
+    receipts = read_transcripts(data, format_name)
+    if len(receipts) > 1:
+        raise InvalidInput(
+            f"the transcript has {len(receipts)} runs, and one is needed",
+            code="many_runs",
+            hint="write a receipt of each with `brain adopt FILE FOLDER`, and name one of these",
+        )
+    return receipts[0]
 
 
 def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
@@ -62,30 +69,6 @@ def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
         own = blob_id(digest + str(number).encode()) if number else digest
         run.run = run.run or own.hex()[:32]
     return [run.build_receipt(format_name, digest) for run in runs]
-
-
-def choose_run(receipts: list[Receipt], run: str = "") -> Receipt:
-    """Return the receipt whose run has the id, or is the only one whose id begins so.
-
-    Raises `NotFound` (`no_run`), or `InvalidInput` (`many_runs`) for several and no `run`.
-    """
-    if not run and len(receipts) > 1:
-        raise InvalidInput(
-            f"the transcript has {len(receipts)} runs, and one is needed",
-            code="many_runs",
-            hint="list them with `brain adopt FILE --dry-run`, and choose one with --run ID,"
-            " or write a receipt for each with --each FOLDER",
-        )
-    found = [one for one in receipts if one.run == run]
-    found = found or [one for one in receipts if one.run.startswith(run)]
-    if len(found) != 1:
-        kind = "several runs have an id that begins" if found else "no run has an id that begins"
-        raise NotFound(
-            f'{kind} with "{printable_text(run, 80)}"',
-            code="no_run",
-            hint="list the runs with `brain adopt FILE --dry-run`",
-        )
-    return found[0]
 
 
 def _parse_document(data: bytes) -> Any:

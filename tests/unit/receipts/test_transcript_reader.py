@@ -203,7 +203,7 @@ def test_each_session_of_an_export_of_hermes_is_a_run():
     assert runs[0].steps == runs[1].steps and source(runs[0]) == ("hermes", 1)
     with raises_code("many_runs", InvalidInput) as caught:
         read_transcript(one + one)
-    assert "--each" in caught.value.hint
+    assert "brain adopt FILE FOLDER" in caught.value.hint
 
 
 def test_each_session_of_gemini_in_one_file_is_a_run():
