@@ -150,6 +150,7 @@ def test_what_is_no_skill_is_refused_as_the_extension_says(desk, uri):
             with pytest.raises(MCPError) as caught:
                 await ask(client, "skills/get", uri=uri)
             assert caught.value.error.code == wire.INVALID_PARAMS
+            assert caught.value.error.message == "no skill is served at this URI"
             if uri.startswith("skill:"):
                 with pytest.raises(MCPError) as caught:
                     await read(client, uri)

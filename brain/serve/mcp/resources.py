@@ -172,7 +172,7 @@ def get_entry(pool: BrainPool, client: str, session: str = "", *, uri: str) -> d
     skill, inner = _locate(pool.list_skills(client, session), uri)
     entry = _entry(pool.brain(client, session), skill) if inner == _SKILL_FILE else None
     if entry is None:
-        raise _not_served(uri)
+        raise _not_served()
     return {"skill": entry}
 
 
@@ -182,7 +182,7 @@ def read_file(pool: BrainPool, client: str, session: str = "", *, uri: str) -> R
     brain = pool.brain(client, session)
     main = read_shown_file(brain, skill.address, "")
     if _read_front_matter(_visible(main.content), skill.name) is None:
-        raise _not_served(uri)
+        raise _not_served()
     found = main if inner == _SKILL_FILE else read_shown_file(brain, skill.address, inner)
     return ResourceContent(_visible(found.content), found.snapshot)
 
@@ -212,7 +212,7 @@ def _locate(skills: Sequence[Skill], uri: str) -> tuple[Skill, str]:
     for end in range(len(parts) - 1, 0, -1):
         if (skill := roots.get("/".join(parts[:end]))) and (inner := "/".join(parts[end:])):
             return skill, inner
-    raise _not_served(uri)
+    raise _not_served()
 
 
 def _entry(brain: Brain, skill: Skill) -> dict[str, Any] | None:
@@ -263,5 +263,5 @@ def _read_front_matter(content: bytes, name: str) -> dict[str, Any] | None:
     return fields if is_named and description.strip() else None
 
 
-def _not_served(uri: str) -> NotFound:
-    return NotFound(f"no skill is served at {uri}", code="no_skill", hint="ask skills/list")
+def _not_served() -> NotFound:
+    return NotFound("no skill is served at this URI", code="no_skill", hint="ask skills/list")
