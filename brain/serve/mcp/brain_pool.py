@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -129,10 +128,6 @@ class _RecordedSession:
 BrainOpener = Callable[[str], "Brain"]
 """Opens the brain for an author."""
 
-_READING = frozenset({SKILLS_LIST.name, SKILL_VIEW.name, MEMORY.name})
-"""Tools that show the state of the folder."""
-_NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
-
 WRITE_MODE, PROPOSE_MODE, READ_MODE = "writes", "proposes", "reads"
 """What clients may do: write, propose changes for a person to accept, or only read."""
 
@@ -241,7 +236,10 @@ class BrainPool:
         """
         if self.mode == READ_MODE:
             return Toolbox(self._base_brain, read_only=True).call(name, arguments)
-        warning = self._show_folder(name, arguments) if name in _READING else ""
+        skill = arguments.get("name") if name == SKILL_VIEW.name else ""
+        warning = ""
+        if isinstance(skill, str) and _shows_folder(name, arguments):
+            warning = self._show_folder(skill)
         key = self._key(client, session)
         client_brain = self._client_brain(key)
         rejected = self._find_rejection(key)
@@ -259,19 +257,14 @@ class BrainPool:
             self._untold.discard(key)
         return "".join(map(_rejection_text, found))
 
-    def _show_folder(self, name: str = "", arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> str:
+    def _show_folder(self, skill: str = "") -> str:
         """Record what people edited in the folder, since an answer shows it, as their own edit.
 
-        Returns the warning that goes with the answer if that was not possible, else "".
+        With `skill` only that one is. Returns the warning that goes with the answer if it was not
+        possible, else "".
         """
-        writes = name == MEMORY.name and arguments.get("action", "read") != "read"
-        if self.mode == READ_MODE or writes or arguments.get("operations"):
-            return ""
-        skill = arguments.get("name", "") if name == SKILL_VIEW.name else ""
-        if not isinstance(skill, str) or arguments.get("version") is not None:
-            return ""
         try:
-            if skill or not self._base_brain.is_recorded_by_watcher():
+            if self.mode != READ_MODE and (skill or not self._base_brain.is_recorded_by_watcher()):
                 self._base_brain.record_edits(skill)
         except (NotFound, InvalidInput):
             return ""  # the tool itself says it
@@ -441,9 +434,8 @@ class BrainPool:
 
         Raises `NotFound` or `InvalidInput`.
         """
-        self._show_folder(
-            SKILL_VIEW.name, {"name": skill} | ({"version": version} if version else {})
-        )
+        if not version:
+            self._show_folder(skill)
         brain = self.brain(client, session)
         if version and not version.strip().isprintable():
             raise InvalidInput(
@@ -517,6 +509,14 @@ class SkillChanges(NamedTuple):
     addresses: frozenset[str]
     list_changed: bool
     tools_changed: bool = False
+
+
+def _shows_folder(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Tell whether the answer of a call shows the folder as it is."""
+    if name == MEMORY.name:
+        return arguments.get("action") == "read"
+    is_view = name == SKILL_VIEW.name and arguments.get("version") is None
+    return is_view or name == SKILLS_LIST.name
 
 
 def client_slug(client: str) -> str:
