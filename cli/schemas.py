@@ -196,6 +196,58 @@ _NAMED: dict[str, dict[str, Any]] = {
 }
 """Types that are an alias in annotations: objects whose shape a format fixes, large numbers."""
 
+_CHANGES = "added|renamed|upgraded|changed|removed"
+_DECISIONS = "admit|reject|retire|reinstate"
+_GATE_WORDS = "|admit|reject|undecided"
+_OUTCOMES = "|success|failure|cancelled|unknown"
+_SELECTORS = "keyword|bm25|embedding|hybrid"
+_STATUSES = "none|unknown|pending|included|safe|finalized|replaced|failed"
+
+_WORDS = {
+    "Committed.status": _STATUSES,
+    "Decided.decision": _DECISIONS,
+    "EvolutionStatus.mode": "propose|gated|off",
+    "FileState.type": "file|executable|link",
+    "Finding.severity": "error|warning|note",
+    "GateNumbers.provisional": "|yes|no",
+    "GateOutcome.gate": _GATE_WORDS,
+    "GateOutcome.done": "admitted|provisional|proposed|rejected|kept|taken back|nothing",
+    "HealthChange.action": "roll_back|retire|degraded",
+    "Index.selected_by": _SELECTORS,
+    "LedgerStatus.status": _STATUSES,
+    "LedgerVerdict.status": _STATUSES,
+    "LeftOutSkills.reason": "link_outside|ignored|hidden_folder|in_skill|link|top",
+    "MergeConflict.choice": "ours|theirs|both|content",
+    "OpenGaps.mode": "propose|gated|off",
+    "PathChange.change": "added|removed|modified|renamed",
+    "ProgramCall.kind": "call|fetch",
+    "Prompt.selected_by": _SELECTORS,
+    "Proof.kind": "path|section|descent",
+    "ProposedProgram.status": "runnable|not_admitted|changed|not_tried|unusable",
+    "Recheck.found_gate": _GATE_WORDS,
+    "Recheck.gate": _GATE_WORDS,
+    "RecheckedCase.kind": "held_out|guard",
+    "RecheckedCase.state": "same|differs|unknown",
+    "RecordedSecret.grade": "certain|doubtful",
+    "RunInfo.outcome": _OUTCOMES,
+    "RunSummary.outcome": _OUTCOMES,
+    "ScheduledStep.result": "done|failed|waiting|busy",
+    "SkillCase.split": "held-out|practice|",
+    "SkillChange.change": _CHANGES,
+    "SkillDecision.decision": _DECISIONS,
+    "SkillDecision.state": "kept|missing|redacted|foreign",
+    "SkillProblem.severity": "error|warning",
+    "SkillUsage.state": "ok|degraded|retired|not_admitted|not_tried|changed|unusable",
+    "SkillVersion.change": _CHANGES,
+    "Synthesized.decision": "created|improved|nothing|not_hard",
+    "Synthesized.trigger": "|tool_calls|recovery|asked",
+    "UndiffableFile.reason": "binary|too_large|redacted",
+    "VersionReason.change": _CHANGES,
+    "VersionReason.state": "kept|none|missing|redacted|foreign",
+    "Waiting.kind": "merge|proposals|provisional|unsigned",
+}
+"""Fields of types whose text is one of a few words."""
+
 _IDS = frozenset(
     "snapshot snapshots bundle brain head parents bases blob blobs receipt ancestor descendant"
     " snapshot_before bundle_before bundle_after committed".split()
@@ -257,7 +309,7 @@ def render() -> str:
 def list_types() -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield the types of what commands print: name, description, fields."""
     shapes = [shape for command in COMMANDS for shape in _shapes(command)]
-    printed = {shape for shape in shapes if ":" not in shape}
+    printed = {name for shape in shapes for name in re.findall(r"^\w+$|(?<=\*: )\w+", shape)}
     shared = _definitions([_command_schema(command) for command in COMMANDS])
     for name in sorted(printed | {name for name in shared if name[0].isupper()}):
         yield name, _description(name), _fields(name)
@@ -306,11 +358,12 @@ def _fields(shape: str) -> dict[str, str]:
     shape = _SHAPES.get(shape, shape)
     if ":" not in shape:
         annotations = _names()[shape].__annotations__  # typing.NamedTuple wraps the text of them
-        return {
-            name.rstrip("_"): getattr(kind, "__forward_arg__", kind)
-            for name, kind in annotations.items()
-        }
-    found: dict[str, str] = {}
+        found = {name: getattr(kind, "__forward_arg__", kind) for name, kind in annotations.items()}
+        for name, kind in found.items():
+            if (words := _WORDS.get(f"{shape}.{name}")) is not None:
+                found[name] = kind.replace("str", f"Literal{words.split('|')}")
+        return {name.rstrip("_"): kind for name, kind in found.items()}
+    found = {}
     for part in shape.split("; "):
         names, _, kind = part.partition(": ")
         found |= _fields(kind) if names == "*" else dict.fromkeys(names.split(), kind)

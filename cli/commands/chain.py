@@ -355,7 +355,7 @@ def _record_cosignatures(app: App, file: str, witnesses: tuple[str, ...]) -> Non
         "brain chain deploy --ledger sepolia --dry-run",
         "brain chain deploy --ledger sepolia",
     ),
-    exits=exit_statuses(LOCKED),
+    exits=exit_statuses(LOCKED, CONFLICT),
 )
 @chain_option
 @dry_run_option

@@ -41,6 +41,13 @@ def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name):
     assert schema["title"]
 
 
+def test_every_field_with_a_few_words_is_one_of_a_type():
+    types = {name: fields for name, _, fields in schemas.list_types()}
+    for field in schemas._WORDS:
+        name, _, part = field.partition(".")
+        assert "Literal" in types[name][part], field
+
+
 def test_all_schemas_of_commands_are_written_as_one_document(tmp_path):
     schemas.main([str(tmp_path / "commands.json")])
     written = json.loads((tmp_path / "commands.json").read_text())
