@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from .definitions import SKILL_ACTIONS, SKILL_FOLDERS, ToolResult, notice_line, 
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...ops.files import ContentChange
     from ...results import Selected, Similar, Skill, SkillFile, Upserted
 
 
@@ -309,11 +309,6 @@ def skill_manage(brain: Brain, arguments: Arguments) -> ToolResult:
     return _ACTION_FUNCTIONS[named.pop()](brain, arguments)
 
 
-def _create_skill(brain: Brain, arguments: Arguments) -> ToolResult:
-    """Save a skill; the text that it has already is not recorded as a new version."""
-    return _save_skill(brain, arguments, if_changed=True)
-
-
 def _save_skill(brain: Brain, arguments: Arguments, if_changed: bool = False) -> ToolResult:
     name, content = arguments["name"], arguments.get("content")
     description = arguments.get("description")
@@ -343,12 +338,7 @@ def add_similar(result: ToolResult, similar: list[Similar]) -> ToolResult:
         f"delete {result.data['slug']} with absorbed_into:"
     )
     similar_data = [
-        {
-            "slug": skill.slug,
-            "address": skill.address,
-            "description": skill.description,
-            "likeness": skill.score,
-        }
+        {**pick_fields(skill, "slug", "address", "description"), "likeness": skill.score}
         for skill in similar
     ]
     text = "\n".join([result.text, advice, *lines])
@@ -360,51 +350,69 @@ def _patch_file(brain: Brain, arguments: Arguments) -> ToolResult:
     new: str | None = arguments.get("new_string")
     if not old or new is None:
         raise _missing_argument("new_string" if old else "old_string")
-    name, inner = arguments["name"], file_argument(arguments)
-    replace_all = arguments.get("replace_all", False)
-    shown_path = f"{name}/{inner}" if inner else name
+    inner, everywhere = file_argument(arguments), arguments.get("replace_all", False)
+    shown = printable_text("/".join(filter(None, (arguments["name"], inner))))
 
-    def change(content: bytes | None) -> bytes:
-        if content is None:
-            raise _FileMissing("no such file")
-        return replace_in_text(content, old, new, replace_all, printable_text(shown_path))
+    def change(content: bytes) -> bytes:
+        return replace_in_text(content, old, new, everywhere, shown)
 
-    return _write_result(
-        _edit_skill_file(brain, name, inner, change, f"Patch {inner or 'the text'}"), "Patched"
-    )
+    return _edit_file(brain, arguments, change, f"Patch {inner or 'the text'}", "Patched")
 
 
 def _write_file(brain: Brain, arguments: Arguments) -> ToolResult:
-    name, inner = arguments["name"], file_argument(arguments)
-    text: str | None = arguments.get("file_content")
+    inner, text = file_argument(arguments), arguments.get("file_content")
     if not inner or text is None:
         raise _missing_argument("file_content" if inner else "file_path")
-    content = text.encode()
+    new, verb = text.encode(), f"Wrote {printable_text(inner)} of"
+    return _edit_file(brain, arguments, lambda _: new, f"Write {inner}", verb, new)
 
-    def change(before: bytes | None) -> bytes:
-        if before is None and inner.partition("/")[0] not in SKILL_FOLDERS:
+
+def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
+    inner = file_argument(arguments)
+    if not inner:
+        raise _missing_argument("file_path")
+    verb = f"Removed {printable_text(inner)} of"
+    return _edit_file(brain, arguments, lambda _: None, f"Remove {inner}", verb)
+
+
+def _edit_file(
+    brain: Brain,
+    arguments: Arguments,
+    change: Callable[[bytes], bytes | None],
+    message: str,
+    verb: str,
+    new: bytes | None = None,
+) -> ToolResult:
+    """Change a file of a skill; `new` is what one becomes that does not exist."""
+    name, inner = arguments["name"], file_argument(arguments)
+    if is_in_cases(inner):  # an agent does not change what its skills are tried on
+        raise ToolFailure(
+            f"{inner} is not written: a skill is tried on its cases.",
+            code="bad_path",
+            hint="Put it elsewhere in the folder of the skill, or ask the user to add a case.",
+        )
+
+    def change_or_make(before: bytes | None) -> bytes | None:
+        if before is not None:
+            return change(before)
+        if new is None:
+            raise _FileMissing("no such file")
+        if inner.partition("/")[0] not in SKILL_FOLDERS:
             raise ToolFailure(
                 f"A new file cannot go to {inner}.",
                 code="bad_path",
                 hint=f"Put it below {', '.join(folder + '/' for folder in SKILL_FOLDERS)}.",
             )
-        return content
+        return new
 
-    edited = _edit_skill_file(brain, name, inner, change, f"Write {inner}")
-    return _write_result(edited, f"Wrote {printable_text(inner)} of")
-
-
-def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
-    name, inner = arguments["name"], file_argument(arguments)
-    if not inner:
-        raise _missing_argument("file_path")
-
-    def change(before: bytes | None) -> None:
-        if before is None:
-            raise _FileMissing("no such file")
-
-    edited = _edit_skill_file(brain, name, inner, change, f"Remove {inner}")
-    return _write_result(edited, f"Removed {printable_text(inner)} of")
+    check = NewSecretCheck(brain)
+    try:
+        edited = brain.skills.edit(name, check.guard(change_or_make), file=inner, message=message)
+    except _FileMissing:
+        read_shown_file(brain, name, inner)  # raises an error that lists the existing files
+        raise
+    doubts = check.doubts if inner else ()  # the notices cover the text of the skill
+    return _write_result(edited._replace(notices=[*edited.notices, *doubts]), verb)
 
 
 def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
@@ -426,30 +434,6 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     return answer._replace(data={**answer.data, "absorbed_into": umbrella})
 
 
-def _edit_skill_file(
-    brain: Brain, name: str, inner: str, change: ContentChange, message: str
-) -> Upserted:
-    _refuse_cases(inner)
-    check = NewSecretCheck(brain)
-    try:
-        edited = brain.skills.edit(name, check.guard(change), file=inner, message=message)
-    except _FileMissing:
-        read_shown_file(brain, name, inner)  # raises an error that lists the existing files
-        raise
-    doubts = check.doubts if inner else ()  # the notices cover the text of the skill
-    return edited._replace(notices=[*edited.notices, *doubts])
-
-
-def _refuse_cases(inner: str) -> None:
-    """Refuse files below cases/: an agent does not change what its skills are tried on."""
-    if is_in_cases(inner):
-        raise ToolFailure(
-            f"{inner} is not written: a skill is tried on its cases.",
-            code="bad_path",
-            hint="Put it elsewhere in the folder of the skill, or ask the user to add a case.",
-        )
-
-
 def _missing_argument(name: str) -> ToolFailure:
     return ToolFailure(
         f"{name} is missing.", code="bad_arguments", hint="Call skill_manage again with it."
@@ -465,8 +449,8 @@ def _write_result(written: Upserted, verb: str) -> ToolResult:
     return ToolResult("\n".join([text, *map(notice_line, written.notices)]), data, written.changed)
 
 
-_ACTION_FUNCTIONS = {
-    "create": _create_skill,
+_ACTION_FUNCTIONS: dict[str, Callable[[Brain, Arguments], ToolResult]] = {
+    "create": partial(_save_skill, if_changed=True),  # the same text is no new version
     "edit": _save_skill,
     "patch": _patch_file,
     "delete": _delete_skill,
