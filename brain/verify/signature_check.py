@@ -9,7 +9,7 @@ head that descends from both hides neither, so to its reader it is no equivocati
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
@@ -116,15 +116,20 @@ class SignatureCheck:
             yield from self._find_policies_elsewhere()
         read = {step.id for step in graph.steps}
         for found in self._siblings.find_equivocations(self._session.load_snapshot, signers, read):
-            yield equivocation_finding(found)
+            text = f"{format_key(found.key)} also signed {found.first.hex()}"
+            yield Finding(
+                "equivocation",
+                "warning",
+                found.second.hex(),
+                "",
+                f"{text}, on the same snapshot before",
+            )
 
-    def _new_graph(self) -> RightsGraph:
-        return RightsGraph(self._rights_source(), self._session.head())
-
-    def _rights_source(self) -> RightsSource:
+    def _new_graph(self, head: bytes = b"") -> RightsGraph:
         session = self._session
         locate = trust_file.policy_locator(session.load_state)
-        return RightsSource(session.load_snapshot, locate, session.reader.read_blob)
+        source = RightsSource(session.load_snapshot, locate, session.reader.read_blob)
+        return RightsGraph(source, head or session.head())
 
     def _find_unpinned_roots(self) -> Iterator[Finding]:
         for key in sorted(
@@ -137,9 +142,8 @@ class SignatureCheck:
     def _find_policies_elsewhere(self) -> Iterator[Finding]:
         session = self._session
         here = head_ref(session.current_branch())
-        source = self._rights_source()
         for name, tip in session.reader.list_refs().items():
-            if tip != session.head() and RightsGraph(source, tip).read_ancestors().rights != [None]:
+            if tip != session.head() and self._new_graph(tip).read_ancestors().rights != [None]:
                 text = f"{here} has no trust file, but {name} has one"
                 yield Finding("before_trust", "error", session.head().hex(), "", text)
 
@@ -148,7 +152,13 @@ class SignatureCheck:
         required = self._requirements.required
         collect = rights.collect_required_findings if required else rights.collect_findings
         elsewhere = {here for here, signed in signers.items() if signed.invalid}
-        yield from collect(_discard_judged(elsewhere, verdicts))
+
+        def discard_judged() -> Iterator[SignatureVerdict]:
+            for verdict in verdicts:
+                elsewhere.discard(verdict.snapshot)
+                yield verdict
+
+        yield from collect(discard_judged())
         for here in sorted(elsewhere):
             for key in signers[here].invalid:
                 text = f"the signature of {format_key(key)} is invalid"
@@ -170,14 +180,6 @@ def _count_signers(graph: RightsGraph, signers: SignersBySnapshot) -> list[Signe
     ]
 
 
-def _discard_judged(
-    waiting: set[bytes], verdicts: Iterable[SignatureVerdict]
-) -> Iterator[SignatureVerdict]:
-    for verdict in verdicts:
-        waiting.discard(verdict.snapshot)
-        yield verdict
-
-
 class EquivocationPair(NamedTuple):
     """Two children of `parent`, neither of which descends from the other, signed by `key`."""
 
@@ -185,14 +187,6 @@ class EquivocationPair(NamedTuple):
     key: bytes
     first: bytes
     second: bytes
-
-
-class SignedChild(NamedTuple):
-    """A snapshot as its first parent sees it, with the keys whose signatures fit it."""
-
-    id: bytes
-    generation: int
-    keys: tuple[bytes, ...]
 
 
 class SiblingGroups:
@@ -220,44 +214,27 @@ class SiblingGroups:
         signers: SignersBySnapshot,
         merged_snapshots: Collection[bytes] = (),
     ) -> Iterator[EquivocationPair]:
-        """Yield the equivocations in all groups; see `find_among_siblings`."""
+        """Yield the equivocations in all groups; raises what `load` raises.
+
+        Each child is reported against one sibling, not all. Two that are both among
+        `merged_snapshots`, which a reader's head descends from, are not reported.
+        """
         for parent, children in self._groups:
-            signed_children = [
-                SignedChild(here, generation, signers.get(here, NO_SIGNERS).valid)
+            ordered = sorted(
+                (generation, here, signers.get(here, NO_SIGNERS).valid)
                 for here, generation in children
-            ]
-            yield from find_among_siblings(load, parent, signed_children, merged_snapshots)
-
-
-def find_among_siblings(
-    load: LoadSnapshot,
-    parent: bytes,
-    siblings: list[SignedChild],
-    merged_snapshots: Collection[bytes] = (),
-) -> Iterator[EquivocationPair]:
-    """Yield equivocations among the children of one first parent; raises what `load` raises.
-
-    Each child is reported against one sibling, not all. Two that are both among
-    `merged_snapshots`, which a reader's head descends from, are not reported.
-    """
-    ordered = sorted(siblings, key=lambda child: (child.generation, child.id))
-    for key in sorted({key for child in ordered for key in child.keys}):
-        earlier: list[SignedChild] = []
-        unread: list[SignedChild] = []
-        for second in ordered:
-            if key not in second.keys:
-                continue
-            merged = second.id in merged_snapshots
-            for first in unread if merged else earlier:
-                if not lineage.is_ancestor(load, first.id, second.id):
-                    yield EquivocationPair(parent, key, first.id, second.id)
-                    break
-            earlier.append(second)
-            if not merged:
-                unread.append(second)
-
-
-def equivocation_finding(found: EquivocationPair) -> Finding:
-    """Return an equivocation as a finding."""
-    text = f"{format_key(found.key)} also signed {found.first.hex()}, on the same snapshot before"
-    return Finding("equivocation", "warning", found.second.hex(), "", text)
+            )
+            for key in sorted({key for *_, keys in ordered for key in keys}):
+                earlier: list[bytes] = []
+                unread: list[bytes] = []
+                for _, second, keys in ordered:
+                    if key not in keys:
+                        continue
+                    merged = second in merged_snapshots
+                    for first in unread if merged else earlier:
+                        if not lineage.is_ancestor(load, first, second):
+                            yield EquivocationPair(parent, key, first, second)
+                            break
+                    earlier.append(second)
+                    if not merged:
+                        unread.append(second)

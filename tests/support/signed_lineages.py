@@ -52,7 +52,7 @@ def verify_signatures(
     signatures: Iterable[SignatureRow],
     roots: frozenset[bytes] = frozenset(),
 ) -> Iterator[SignatureVerdict]:
-    """Take all steps of `signature_verification`; yield a verdict on each snapshot."""
+    """Take all steps of `trust.rights`; yield a verdict on each snapshot."""
     with verify_in_background(brain, signatures) as finish:
         graph = RightsGraph(source, head).read_ancestors()
         signers = finish()

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable
 
-from brain.trust import ed25519
 from brain.trust.rights import verify_in_background
-from brain.verify import signature_check
-from brain.verify.signature_check import EquivocationPair
 from tests.support.signed_lineages import PUBLIC_KEYS, SignedLineage, find_equivocations
 
 
@@ -91,15 +88,6 @@ def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first():
     b = line.add(0, line.add(line.add(0)), by=[0])
     head = line.add(a, b)
     assert found(line, [*range(3, head + 1), 0, a]) == [(0, 0, third, b)]
-
-
-def test_an_equivocation_is_a_warning_on_the_second():
-    told = signature_check.equivocation_finding(
-        EquivocationPair(bytes(32), PUBLIC_KEYS[0], b"1" * 32, b"2" * 32)
-    )
-    assert (told.code, told.severity, told.snapshot) == ("equivocation", "warning", "32" * 32)
-    key = ed25519.format_key(PUBLIC_KEYS[0])
-    assert told.message == f"{key} also signed {'31' * 32}, on the same snapshot before"
 
 
 def simple() -> tuple[SignedLineage, int, int]:
