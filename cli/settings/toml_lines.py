@@ -26,22 +26,23 @@ def set_toml(text: str, table: Sequence[str], fields: Mapping[str, Any]) -> str:
     end = "\r\n" if "\r\n" in text else "\n"
     heads = [at for at, line in enumerate(lines) if line.lstrip().startswith("[")]
     head = next((at for at in heads if _header(lines[at]) == list(table)), None)
-    new = {key: value for key, value in fields.items() if value is not None}
-    if head is None:
-        made = [f"[{'.'.join(map(_key, table))}]", *(f"{_key(k)} = {_value(new[k])}" for k in new)]
-        gap = end if text.endswith("\n") else end * 2
-        after = f"{gap if text else ''}{end.join(made)}{end}" if new else ""
-        lines.append(after)
-    else:
+    if head is not None:
         stop = next((at for at in heads if at > head), len(lines))
         _set_in_table(lines, head, stop, fields, end)
+    elif new := [f"{_key(k)} = {_value(v)}{end}" for k, v in fields.items() if v is not None]:
+        gap = end if not text or text.endswith("\n") else end * 2
+        lines += [gap if text else "", f"[{'.'.join(map(_key, table))}]{end}", *new]
     result = "".join(lines)
+    if _pruned(_parse(result)) != _pruned(wanted):
+        raise ValueError(f"{'.'.join(table)} has a form that cannot be edited safely")
+    return result
+
+
+def _parse(text: str) -> dict[str, Any] | None:
     try:
-        if _pruned(tomllib.loads(result)) == _pruned(wanted):
-            return result
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        pass
-    raise ValueError(f"{'.'.join(table)} has a form that cannot be edited safely")
+        return None
 
 
 def _set_in_table(
@@ -72,35 +73,25 @@ def _assignments(lines: list[str], at: int, stop: int) -> Iterator[tuple[str, in
     """Yield the key of each assignment, its first line, and the line after it."""
     while at < stop:
         for after in range(at + 1, stop + 1):
-            try:
-                found = tomllib.loads("".join(lines[at:after]))
-            except tomllib.TOMLDecodeError:
-                continue  # an array, or a text, of several lines
-            yield from ((key, at, after) for key in found)
-            at = after - 1
-            break
+            found = _parse("".join(lines[at:after]))
+            if found is not None:  # else it is an array, or a text, of several lines
+                yield from ((key, at, after) for key in found)
+                at = after - 1
+                break
         at += 1
 
 
 def _comment(assignment: str) -> str:
     """Return the comment at the end of an assignment, with the blanks before it."""
     line = assignment.rstrip("\r\n")
-    for at in (found.start() for found in re.finditer(r"[ \t]*#", line)):
-        try:
-            tomllib.loads(line[:at])
-        except tomllib.TOMLDecodeError:
-            continue
-        return line[at:]
-    return ""
+    starts = (found.start() for found in re.finditer(r"[ \t]*#", line))
+    return next((line[at:] for at in starts if _parse(line[:at]) is not None), "")
 
 
 def _header(line: str) -> list[str]:
     """Return the names in the heading of a table, none for another line."""
     names: list[str] = []
-    try:
-        found: Any = tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
-        return names
+    found: Any = _parse(line)
     while isinstance(found, dict) and found:
         ((name, found),) = found.items()
         names.append(name)
