@@ -251,7 +251,7 @@ def _key_variable(table: str, field: str, settings: Any) -> str:
 def _shown(field: str, value: Any) -> Any:
     """Return a value for display: of URLs that may hold a password or a key, the host."""
     if field == "rpc" and value:
-        from brain.chain.evm.evm_config import url_host
+        from brain.chain.evm.rpc import url_host
 
         return [url_host(url) for url in ([value] if isinstance(value, str) else value)]
     if field == "url" and value:

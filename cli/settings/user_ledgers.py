@@ -153,8 +153,8 @@ def merge_ledger(name: str, before: Mapping[str, Any], field: str, value: Any) -
     Chain id, genesis, the cap of a chain that is not known, and the block of the contract are
     filled in. Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
-    from brain.chain.evm.chain_identity import PUBLIC_NETWORKS
     from brain.chain.evm.evm_config import config_to_mapping, parse_address_setting, parse_config
+    from brain.chain.evm.nodes import PUBLIC_NETWORKS
 
     # 1. What it cannot be is refused before a node is asked.
     table = {**before, field: value}
@@ -183,8 +183,8 @@ def merge_ledger(name: str, before: Mapping[str, Any], field: str, value: Any) -
 
 def _pin_chain(name: str, fields: dict[str, Any], wanted: Mapping[str, Any]) -> None:
     """Fill in chain id and genesis from the nodes. Raises `InvalidInput` (`wrong_chain`)."""
-    from brain.chain.evm.chain_identity import fetch_chain_identity
     from brain.chain.evm.evm_config import parse_config
+    from brain.chain.evm.nodes import fetch_chain_identity
 
     config = parse_config(name, wanted)
     chain_id, genesis = fetch_chain_identity(config.urls, config.quorum)
@@ -201,9 +201,9 @@ def _pin_chain(name: str, fields: dict[str, Any], wanted: Mapping[str, Any]) -> 
 def _fill_in(name: str, fields: dict[str, Any], *, is_new_contract: bool) -> None:
     """Fill in the block of the contract, and the cap on the price of gas on an unknown chain."""
     from brain.chain.evm import fees
-    from brain.chain.evm.chain_identity import fetch_gas_price
     from brain.chain.evm.evm_config import gwei_setting, parse_config
     from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.evm.nodes import fetch_gas_price
 
     with suppress(LedgerError):  # a ledger can be named while its nodes are away
         if "max_fee_gwei" not in fields and not fees.known_max_fee(fields["chain_id"]):

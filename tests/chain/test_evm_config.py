@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from brain.chain.evm import EvmLedgerConfig
-from brain.chain.evm.evm_config import config_to_mapping, parse_config, url_host
-from brain.chain.evm.rpc import RpcNode
+from brain.chain.evm.evm_config import config_to_mapping, parse_config
+from brain.chain.evm.rpc import RpcNode, url_host
 from brain.errors import InvalidInput, LedgerError
 from tests.support.chain.lying_node import run_lying_node
 from tests.support.refusals import raises_code

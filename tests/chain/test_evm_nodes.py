@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.evm_config import url_host
-from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.evm.nodes import NodeQuorum
+from brain.chain.evm.rpc import url_host
 from brain.chain.ledger_protocol import LedgerHead
 from brain.errors import InvalidInput, LedgerError
 from brain.limits import MAX_RPC_BYTES
@@ -190,7 +190,7 @@ def test_an_error_in_json_counts_more_than_a_status_of_400(node, liar):
 def test_a_node_that_limits_the_rate_is_asked_again_after_the_pause_it_names(
     node, liar, monkeypatch
 ):
-    monkeypatch.setattr("brain.chain.evm.node_pool.RETRY_PAUSE_SECONDS", 1000.0)
+    monkeypatch.setattr("brain.chain.evm.nodes.RETRY_PAUSE_SECONDS", 1000.0)
     liar.limit_rate(2, Retry_After="0")
     assert NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag() is not None
 
@@ -452,7 +452,7 @@ def test_history_and_status_are_read_in_ranges_on_nodes_that_cap_them(
         assert ledger.status(BRAIN, S[1]).seq == 2
         assert error_code(ledger.status, BRAIN, word_of("never committed")) == "not_committed"
         assert liar.asked["eth_getLogs"] < 3 * 20 * len(S) / widest + 50
-    monkeypatch.setattr("brain.chain.evm.events.MAX_SCAN_QUERIES", 1)
+    monkeypatch.setattr("brain.chain.evm.registry.MAX_SCAN_QUERIES", 1)
     if widest == 1:
         with raises_code("bad_rpc", LedgerError, match="events of 1 blocks at a time"):
             another_machine.history(BRAIN)

@@ -12,7 +12,7 @@ import pytest
 from brain.chain.evm import Account, EvmLedger, durable_files, tx_sender
 from brain.chain.evm.account import UnsignedTransaction
 from brain.chain.evm.journal import ABANDONED, TxJournal, TxRecord
-from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.evm.nodes import NodeQuorum
 from brain.chain.evm.tx_sender import STUCK_BLOCKS, TxSender
 from brain.chain.ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED, Commitment
 from brain.errors import LedgerError, Locked, StoreError

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.evm.nodes import NodeQuorum
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import LyingNode, run_lying_node
 from tests.support.chain.registry_contract import word_of

@@ -14,7 +14,7 @@ from ...errors import BrainError, Conflict, InvalidInput, LedgerError
 from ..evidence.offline_check import encode_uint256
 from ..evidence.state_proof import keccak256
 from ..ledger_protocol import LedgerHead, Offer
-from . import rpc_decode
+from . import rpc
 
 ABI_WORD_BYTES = 32
 _ADDRESS_HEX = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
@@ -80,7 +80,7 @@ def encode_call(selector: bytes, *arguments: bytes | str | int) -> bytes:
 def decode_state(answer: bytes) -> LedgerHead | None:
     """Return the head of a brain from the answer of `brain(id)`, None if it was never opened."""
     if len(answer) != 6 * ABI_WORD_BYTES:
-        rpc_decode.refuse_answer("state of a brain", answer.hex())
+        rpc.refuse_answer("state of a brain", answer.hex())
     owner, seq_word, snapshot, signer, *counters = (
         answer[at : at + ABI_WORD_BYTES] for at in range(0, len(answer), ABI_WORD_BYTES)
     )
@@ -93,7 +93,7 @@ def decode_state(answer: bytes) -> LedgerHead | None:
         or any(signer[:12])
         or any(owner) != (seq > 0)
     ):
-        rpc_decode.refuse_answer("state of a brain", answer.hex())
+        rpc.refuse_answer("state of a brain", answer.hex())
     if not seq:
         return None
     return LedgerHead(
@@ -108,17 +108,17 @@ def decode_state(answer: bytes) -> LedgerHead | None:
 
 def decode_offer(value: Any) -> Offer | None:
     """Return the offer of a brain from the answer of `offerOf(id)`, None if there is none."""
-    answer = rpc_decode.decode_bytes(value, "offer of a brain")
+    answer = rpc.decode_bytes(value, "offer of a brain")
     to, ends = answer[:ABI_WORD_BYTES], int.from_bytes(answer[ABI_WORD_BYTES:], "big")
     if len(answer) != 2 * ABI_WORD_BYTES or any(to[:12]) or ends >> 64:
-        rpc_decode.refuse_answer("offer of a brain", value)
+        rpc.refuse_answer("offer of a brain", value)
     return Offer(f"0x{to[12:].hex()}", ends) if any(to) else None
 
 
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     """Return a commitment from a log entry, which must be of this contract and this brain."""
     answer, topics = _decode_log_entry(value, contract)
-    data = rpc_decode.decode_bytes(answer.get("data"), "data of a log entry")
+    data = rpc.decode_bytes(answer.get("data"), "data of a log entry")
     number, author = data[:ABI_WORD_BYTES], data[ABI_WORD_BYTES:]
     if (
         topics[0].hex() != COMMITTED_TOPIC[2:]
@@ -127,26 +127,26 @@ def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
         or any(number[:24])
         or any(author[:12])
     ):
-        rpc_decode.refuse_answer("log entry of this brain", value)
+        rpc.refuse_answer("log entry of this brain", value)
     return CommittedEvent(
         seq=int.from_bytes(number, "big"),
         author=f"0x{author[12:].hex()}",
         snapshot=topics[2],
         parent=topics[3],
-        block=rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
-        block_hash=rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
-        transaction=rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
+        block=rpc.decode_uint64(answer.get("blockNumber"), "block number"),
+        block_hash=rpc.decode_hash(answer.get("blockHash"), "block hash"),
+        transaction=rpc.decode_hash(answer.get("transactionHash"), "transaction"),
     )
 
 
 def decode_author(value: Any, contract: str) -> tuple[bytes, str] | None:
     """Return the id of a brain and its author from a commitment, None for any other log entry."""
-    answer = rpc_decode.decode_object(value, "log entry")
-    topics = rpc_decode.decode_array(answer.get("topics"), "topics")
-    address = rpc_decode.decode_address(answer.get("address"), "address")
+    answer = rpc.decode_object(value, "log entry")
+    topics = rpc.decode_array(answer.get("topics"), "topics")
+    address = rpc.decode_address(answer.get("address"), "address")
     if address != contract or len(topics) < 2 or topics[0] != COMMITTED_TOPIC:
         return None
-    id = rpc_decode.decode_word(topics[1], "topic")
+    id = rpc.decode_word(topics[1], "topic")
     return id, decode_event(value, contract, id).author
 
 
@@ -155,27 +155,27 @@ def decode_anchored(value: Any, contract: str, sender: str, log: bytes) -> Ancho
     answer, topics = _decode_log_entry(value, contract)
     named = (ANCHORED_TOPIC[2:], sender[2:].rjust(2 * ABI_WORD_BYTES, "0"), log.hex())
     if tuple(topic.hex() for topic in topics[:3]) != named or answer.get("data") != "0x":
-        rpc_decode.refuse_answer("log entry of this log", value)
+        rpc.refuse_answer("log entry of this log", value)
     return AnchoredEvent(
         checkpoint=topics[3],
-        block=rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
-        transaction=rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
+        block=rpc.decode_uint64(answer.get("blockNumber"), "block number"),
+        transaction=rpc.decode_hash(answer.get("transactionHash"), "transaction"),
     )
 
 
 def _decode_log_entry(value: Any, contract: str) -> tuple[dict[str, Any], list[bytes]]:
     """Return an entry and its topics, if it is of this contract and not taken back."""
-    answer = rpc_decode.decode_object(value, "log entry")
+    answer = rpc.decode_object(value, "log entry")
     topics = [
-        rpc_decode.decode_word(topic, "topic")
-        for topic in rpc_decode.decode_array(answer.get("topics"), "topics")
+        rpc.decode_word(topic, "topic")
+        for topic in rpc.decode_array(answer.get("topics"), "topics")
     ]
     if (
         answer.get("removed", False) is not False
-        or rpc_decode.decode_address(answer.get("address"), "address") != contract
+        or rpc.decode_address(answer.get("address"), "address") != contract
         or len(topics) != 4
     ):
-        rpc_decode.refuse_answer("log entry of this contract", value)
+        rpc.refuse_answer("log entry of this contract", value)
     return answer, topics
 
 

@@ -15,16 +15,11 @@ from ..evidence.evidence_model import KIND_ANCHOR
 from ..evidence.offline_check import AnchorClaim
 from . import abi
 from .abi import AnchoredEvent
-from .block_proofs import not_proven_error
 from .fees import Quote
 from .ledger_context import LedgerContext
-from .node_quorum import QuorumView
-from .storage_prover import (
-    StorageClaim,
-    StorageProver,
-    not_final_error,
-    read_stored_proof,
-)
+from .nodes import QuorumView
+from .proofs import StorageClaim, StorageProver, not_final_error, read_stored_proof
+from .registry import not_proven_error
 from .tx_status import SentTransaction
 
 _ANY_CHECKPOINT = b"\xff" * 32

@@ -9,11 +9,11 @@ from ...errors import Conflict, LedgerError
 from .. import contracts
 from ..evidence import state_proof
 from ..evidence.state_proof import keccak256
-from . import registry_contract
+from . import registry
 from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
-from .node_quorum import QuorumView
+from .nodes import QuorumView
 from .tx_status import SentTransaction
 
 CREATE2_PROXY = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
@@ -128,7 +128,7 @@ class Deployment:
         """Return the code at a block, None if the nodes do not tell it."""
         with suppress(LedgerError):
             return self._context.nodes.ask_quorum(
-                view, registry_contract.decode_code, "eth_getCode", address, hex(number)
+                view, registry.decode_code, "eth_getCode", address, hex(number)
             )
         return None
 
@@ -147,7 +147,7 @@ class Deployment:
 
     def _read_code(self, view: QuorumView, address: str) -> bytes:
         return self._context.nodes.ask_quorum(
-            view, registry_contract.decode_code, "eth_getCode", address, view.tag
+            view, registry.decode_code, "eth_getCode", address, view.tag
         )
 
 

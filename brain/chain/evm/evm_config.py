@@ -112,11 +112,6 @@ def gwei_setting(wei: int) -> int | str:
     return text if "." in text else int(text)
 
 
-def url_host(url: str) -> str:
-    """Return the host and port of a URL: its path often holds a key, and is never shown."""
-    return printable_text(urlsplit(url).netloc.rpartition("@")[2])
-
-
 def parse_address_setting(name: str, key: str, value: Any) -> str:
     """Return a setting that is an address or "". Raises `InvalidInput` (`bad_ledger`)."""
     return _parse_hex(name, {key: value}, key, _ADDRESS_HEX)

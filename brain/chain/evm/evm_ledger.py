@@ -20,19 +20,18 @@ from ..ledger_protocol import (
     already_open_error,
     not_open_error,
 )
-from . import abi, rpc_decode
+from . import abi, rpc
 from .anchors import Anchors
 from .deployment import Deployment
-from .events import BrainView
-from .evidence_capture import EvidenceCapture
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import ABANDONED, TxIntent, TxRecord
 from .ledger_context import LedgerContext
-from .node_pool import WarnUser, ignore_warning
+from .nodes import WarnUser, ignore_warning
 from .ownership import Ownership
+from .proofs import EvidenceCapture, StorageProver
+from .registry import BrainView
 from .rpc import RPC_TIMEOUT_SECONDS
-from .storage_prover import StorageProver
 from .tx_sender import ApproveQuote
 from .unsigned import Signer
 
@@ -300,7 +299,7 @@ class EvmLedger:
             hashes = [attempt.hash for attempt in record.attempts]
             sent = (address, record.intent.parent)
             if commitment.transaction in hashes and sent != (commitment.sender, commitment.parent):
-                rpc_decode.refuse_answer(
+                rpc.refuse_answer(
                     "account of our transaction", f"{commitment.sender} {commitment.parent.hex()}"
                 )
 

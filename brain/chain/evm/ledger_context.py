@@ -8,15 +8,11 @@ from pathlib import Path
 from ...errors import InvalidInput
 from ..evidence import offline_check
 from ..ledger_protocol import LedgerHead
-from .block_proofs import BlockProofs
-from .commitment_reader import CommitmentReader
-from .events import BrainView, EventFinder
 from .evm_config import EvmLedgerConfig
 from .fees import Quote
 from .journal import TxIntent, TxJournals, TxRecord
-from .node_pool import WarnUser
-from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import RegistryContract
+from .nodes import NodeQuorum, QuorumView, WarnUser
+from .registry import BlockProofs, BrainView, CommitmentReader, EventFinder, RegistryContract
 from .rollback_guard import RollbackGuard
 from .tx_sender import ApproveQuote, TxSender
 from .tx_status import SentTransaction, TxTracker

@@ -23,8 +23,8 @@ from ..evidence.evidence_model import KIND_BRAIN, require_evidence
 from ..ledger_protocol import LedgerHead
 from . import durable_files
 from .abi import ZERO_ADDRESS
-from .block_proofs import BlockProofs, ProofRequest
-from .node_quorum import NodeQuorum, QuorumView
+from .nodes import NodeQuorum, QuorumView
+from .registry import BlockProofs, ProofRequest
 
 
 class ObservedHead(NamedTuple):

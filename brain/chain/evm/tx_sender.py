@@ -34,12 +34,12 @@ from dataclasses import replace
 
 from ...errors import InvalidInput, LedgerError
 from ..ledger_protocol import PENDING
-from . import abi, fees, rpc_decode
+from . import abi, fees, rpc
 from .account import UnsignedTransaction
 from .evm_config import EvmLedgerConfig
 from .fees import FeeCaps, Fees, Quote
 from .journal import ABANDONED, TxIntent, TxJournal, TxRecord
-from .node_quorum import NodeQuorum, QuorumView
+from .nodes import NodeQuorum, QuorumView
 from .rpc import RpcRefusal
 from .tx_status import TxTracker
 from .unsigned import AccountElsewhere, Signer
@@ -178,7 +178,7 @@ class TxSender:
             call["to"] = to
         estimate = self._nodes.ask_median_or_refusal(
             view,
-            lambda answer: rpc_decode.decode_uint64(answer, "estimate of gas"),
+            lambda answer: rpc.decode_uint64(answer, "estimate of gas"),
             "eth_estimateGas",
             call,
             "latest",
@@ -191,7 +191,7 @@ class TxSender:
         caps = FeeCaps(self._config.max_fee, self._config.max_cost)
         tip = self._nodes.ask_median(
             view,
-            lambda answer: rpc_decode.decode_uint256(answer, "tip"),
+            lambda answer: rpc.decode_uint256(answer, "tip"),
             "eth_maxPriorityFeePerGas",
         )
         base_fee = view.block.base_fee
@@ -244,7 +244,7 @@ class TxSender:
     def _require_funds(self, view: QuorumView, quote: Quote) -> None:
         """Refuse a transaction that the account cannot pay for, before it is signed."""
         balance = self._nodes.ask_quorum(
-            view, lambda answer: rpc_decode.decode_uint256(answer, "balance"),
+            view, lambda answer: rpc.decode_uint256(answer, "balance"),
             "eth_getBalance", self._account.address, view.tag,
         )  # fmt: skip
         if balance < quote.worst:
@@ -289,7 +289,7 @@ class TxSender:
         A node may have transactions that it drops later, or lie.
         """
         return self._nodes.ask_reached_number(
-            view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
+            view, lambda answer: rpc.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
 

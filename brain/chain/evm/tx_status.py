@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ...errors import LedgerError
 from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
-from . import rpc_decode
+from . import rpc
 from .journal import TxJournals, TxRecord
-from .node_quorum import NodeQuorum, QuorumView
-from .registry_contract import RegistryContract, TxReceipt
+from .nodes import NodeQuorum, QuorumView
+from .registry import RegistryContract, TxReceipt
 
 FIRST_POLL_SECONDS = 0.05
 MAX_POLL_SECONDS = 3.0
@@ -57,7 +57,7 @@ class TxTracker:
             if receipt is None:
                 continue
             if receipt.sender != sender:
-                rpc_decode.refuse_answer("sender of our transaction", receipt.sender)
+                rpc.refuse_answer("sender of our transaction", receipt.sender)
             if attempt.data != record.data:
                 return TxOutcome(REPLACED, receipt)
             return TxOutcome(INCLUDED if receipt.succeeded else FAILED, receipt)
@@ -66,7 +66,7 @@ class TxTracker:
     def count_included(self, sender: str, view: QuorumView) -> int:
         """Return how many transactions of an account are included up to a block."""
         return self._nodes.ask_quorum(
-            view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
+            view, lambda answer: rpc.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", sender, view.tag,
         )  # fmt: skip
 

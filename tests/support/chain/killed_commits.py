@@ -16,7 +16,7 @@ from typing import Any
 from brain.chain.evm import EvmLedger
 from brain.chain.evm.account import Account
 from brain.chain.evm.evm_config import parse_config
-from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.evm.nodes import NodeQuorum
 from tests.support.chain.registry_contract import RegistryContract
 from tests.support.processes import TIMEOUT_SECONDS
 
