@@ -116,12 +116,10 @@ class RelatedMaterial:
     @cached_property
     def _proposals(self) -> list[KnownProposal]:
         """The skills of the proposals that wait, newest first."""
-        waiting = sorted(
-            self.brain.proposals.list(), key=lambda one: one.made[0].time, reverse=True
-        )
+        waiting = self.brain.proposals.list(_MAX_READ_PROPOSALS, newest_first=True)
         return [
             KnownProposal(proposal.name, skill.slug, self._read_proposed(proposal, skill))
-            for proposal in waiting[:_MAX_READ_PROPOSALS]
+            for proposal in waiting
             for skill in proposal.skills[:_MAX_SKILLS_OF_PROPOSAL]
         ]
 

@@ -122,10 +122,17 @@ def open_proposal(
         raise
 
 
-def list_proposals(session: Session, limit: int | None = None) -> list[Proposal]:
-    """Return the proposals with changes that the current branch lacks, by name, at most `limit`."""
-    tips = islice(list_reviewable_tips(session).items(), limit)
-    return [_describe_proposal(session, *one) for one in tips]
+def list_proposals(
+    session: Session, limit: int | None = None, *, newest_first: bool = False
+) -> list[Proposal]:
+    """Return the proposals with changes that the current branch lacks, at most `limit`.
+
+    They are sorted by name, or by the time of their last snapshot.
+    """
+    tips = list(list_reviewable_tips(session).items())
+    if newest_first:
+        tips.sort(key=lambda one: -session.load_snapshot(one[1]).time)
+    return [_describe_proposal(session, *one) for one in tips[:limit]]
 
 
 def list_names(session: Session) -> list[str]:
@@ -159,7 +166,8 @@ def find_proposal(session: Session, name: str) -> Proposal:
 def list_hunks(session: Session, name: str) -> Iterator[Hunk]:
     """Yield the changes of an open proposal as `accept` takes them one by one; `name` as `find`.
 
-    Their numbers hold for the snapshot that was named. Raises `NotFound` (`no_proposal`).
+    Their numbers hold for that snapshot until an earlier one of the proposal is accepted. Raises
+    `NotFound` (`no_proposal`).
     """
     from . import diff
 

@@ -268,6 +268,15 @@ def test_like_proposals_are_in_one_group_and_the_list_is_bounded(brain, cli: Cal
     assert (len(document["proposals"]), document["more"]) == (3, 5)
 
 
+def test_the_newest_proposals_are_listed_without_the_others(brain):
+    for name in ("b", "c", "a"):
+        propose(brain, name)
+    assert [one.name for one in brain.proposals.list()] == ["a", "b", "c"]
+    newest = brain.proposals.list(2, newest_first=True)
+    times = {one.name: one.made[0].time for one in brain.proposals.list()}
+    assert [one.made[0].time for one in newest] == sorted(times.values(), reverse=True)[:2]
+
+
 def test_a_proposer_is_told_why_their_proposal_was_rejected(brain):
     propose(brain, "claude-00000a")
     brain.proposals.reject("claude", "Name the source")
