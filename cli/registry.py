@@ -398,6 +398,8 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "log": {"--skill": "an argument: brain log SKILL"},
     "skill list": {"--rev": "an argument: brain skill list REV"},
     "skill view": {"--rev": "an argument: brain skill view SLUG REV"},
+    "publish": {"--rev": "an argument: brain publish DIR REV"},
+    "redact": {"--rev": "an argument: brain redact PATH REV"},
     "secrets": {"--rev": "an argument: brain secrets REV"},
     "config": {
         "--off": "--unset",

@@ -24,7 +24,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..options import allow_option, no_record_option, revision_option
+from ..options import allow_option, no_record_option, revision_argument
 from ..output import emit
 from ..params import TextType
 from ..render.changes import conflict_line, copy_hint_lines, notice_lines, skipped_lines
@@ -291,13 +291,13 @@ PUBLISH_CLIENTS = (
     exits=OVERWRITE_EXITS,
 )
 @argument("directory", metavar="DIR", type=TextType("bad_path"))
+@revision_argument
 @option(
     "--to",
     "client",
     type=click.Choice(PUBLISH_CLIENTS),
     help="The program that reads DIR (default: that from which DIR was adopted).",
 )
-@revision_option("The snapshot to publish.")
 @flag("--strict", help="Write only what agentskills.io allows.")
 @flag("--overwrite", help="Replace files that this brain did not write.")
 @flag("--rename", help="Give skills adopted from DIR the names of their folders.")
@@ -323,7 +323,8 @@ def publish_command(
 ) -> None:
     """Export to other programs.
 
-    DIR is a project or the home of the program, or a folder of skills. Memory and
+    DIR is a project or the home of the program, or a folder of skills; REV is the snapshot to
+    publish (default: @, the head). Memory and
     prompts are exported too if the program has a place for them. The metadata of a copy
     has its version and the fields that the program does not know. Published files that
     the brain no longer has are removed; files that were edited there are kept. A file

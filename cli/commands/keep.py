@@ -21,7 +21,7 @@ from ..command import (
     option,
 )
 from ..context import App
-from ..options import revision_option
+from ..options import revision_argument
 from ..output import emit
 from ..params import CountType, PathType, TextType
 from ..render.human_format import colorize, pluralize, short_id
@@ -88,22 +88,22 @@ def _secret_lines(result: SecretScan, history: bool) -> Iterator[str]:
     exits=OVERWRITE_EXITS,
 )
 @argument("path", type=TextType("bad_path"))
+@revision_argument
 @option("--reason", required=True, help="The reason; it is recorded.")
-@revision_option("The snapshot to look in.")
-@flag("--history", help="Redact every content that PATH had in any snapshot.")
+@flag("--history", help="Redact every content that PATH had in any snapshot, not only in REV.")
 @flag("--yes", help="Do not ask; needed where no terminal can be asked.")
 def redact_command(
     app: App, path: str, reason: str, rev: str | None, history: bool, yes: bool
 ) -> None:
     """Destroy a file for good.
 
-    The id of its content stays in the lineage, which still verifies and records the author,
-    time and reason of the redaction. Files of the head with this content are removed. A
-    redaction cannot be undone, and the same content cannot be recorded again. At a terminal it
-    asks first; elsewhere it needs --yes.
+    It is the content that PATH has in REV (default: @, the head). Its id stays in the lineage,
+    which still verifies and records the author, time and reason of the redaction. Files of the
+    head with this content are removed. A redaction cannot be undone, and the same content
+    cannot be recorded again. At a terminal it asks first; elsewhere it needs --yes.
     """
     if history and rev is not None:
-        raise click.UsageError("--history and --rev cannot be combined.")
+        raise click.UsageError("--history and REV cannot be combined.")
     if not yes:
         versions = "every content that it had" if history else "its content"
         what = f"{escape(path)}: {versions} is destroyed for good; no command brings it back"

@@ -143,7 +143,7 @@ def test_what_was_changed_there_is_a_conflict(agent, cli):
 
 def test_an_earlier_revision_can_be_published(agent, cli):
     cli("skill", "delete", "reentrancy")
-    told = cli("publish", "--to", "agentskills", "../out", "--rev", "@~1")
+    told = cli("publish", "--to", "agentskills", "../out", "@~1")
     assert told.out.startswith("Wrote 2 files")
 
 
