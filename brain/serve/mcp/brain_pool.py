@@ -157,19 +157,22 @@ _CLIENT_NAME_CHARS = 48
 """Characters of the name of a client in the name of its branch."""
 INSTRUCTIONS_GUIDE = """\
 These are your skills: procedures you wrote down, or were given, for kinds of tasks. Before \
-a task, look whether a skill below is about it and read it with skill_view. After hard work, \
-write down what you learned with skill_manage: improve the nearest skill first.
+a task, look whether a skill below is about it and read it with skill_view. """
+_WRITE_GUIDE = """\
+After hard work, write down what you learned with skill_manage: improve the nearest skill first.
 """
+_MODE_GUIDES = {
+    WRITE_MODE: _WRITE_GUIDE,
+    PROPOSE_MODE: f"""\
+{_WRITE_GUIDE}
+What you write is proposed: you read it back at once; others do once a person accepted it.
+""",
+    READ_MODE: "You may read these skills, not change them.\n",
+}
 _SKILLS_HEADING = """
 Your skills; skills_list shows all, also later ones:
 """
 _MORE_SKILLS = "{count} more skills are not shown: skills_list finds them by task or category."
-_PROPOSE_NOTE = """
-What you write is proposed: you read it back at once; others do once a person accepted it.
-"""
-_READ_ONLY_NOTE = """
-You may read these skills, not change them.
-"""
 
 
 class ResourceContent(NamedTuple):
@@ -363,8 +366,7 @@ class BrainPool:
         self._show_folder()
         brain = self.brain(client, session)
         prompt, head, most = brain.prompt, brain.head, MAX_INSTRUCTION_CHARS
-        note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
-        text = f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}"
+        text = f"{INSTRUCTIONS_GUIDE}{_MODE_GUIDES[self.mode]}{_SKILLS_HEADING}"
         frame = prompt.build_framed_index(head, budget=0)
         more = _MORE_SKILLS.format(count=prompt.build_index(head, budget=0).left_out)
         room = most - most // MEMORY_SHARE - _utf16_size(f"{text}{frame}\n{more}")

@@ -14,6 +14,7 @@ from brain.serve.mcp.brain_pool import (
     SkillChanges,
     client_slug,
 )
+from brain.serve.tools import TOOLS
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 
@@ -69,6 +70,16 @@ def test_who_proposed_is_told_once_why_it_was_rejected(brain):
     assert "rejected" not in desk.call("codex", "skills_list", {}, "b").text
     brain.proposals.reject(name)
     assert desk.call("claude", "skills_list", {}, "a").text.endswith(f"{name}: no reason given")
+    desk.close()
+
+
+@pytest.mark.parametrize("mode", [WRITE_MODE, PROPOSE_MODE, READ_MODE])
+def test_the_instructions_name_no_tool_that_is_not_offered(brain, mode):
+    desk = opened(brain, mode)
+    offered = {tool.name for tool in desk.list_tools("claude", "a")}
+    named = {tool.name for tool in TOOLS if tool.name in desk.instructions("claude", "a")}
+    assert {"skill_view", "skills_list"} <= named <= offered
+    assert ("skill_manage" in named) is (mode != READ_MODE)
     desk.close()
 
 
