@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput
 
@@ -156,7 +156,6 @@ def is_encrypted_pem(pem: bytes) -> bool:
 SIGNATURE_CONTEXT = b"brain v1 signature"
 
 _KEY_PATTERN = re.compile(r"ed25519:([0-9a-f]{64})", re.ASCII)
-_SIGNATURE_PATTERN = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class KeySignature(NamedTuple):
@@ -202,8 +201,3 @@ def parse_key(text: str) -> bytes:
             else "a key is `ed25519:` and 64 hex digits in lower case; see `brain key list`",
         )
     return key
-
-
-def is_signature_text(value: Any) -> bool:
-    """Tell whether this is a signature as 128 lower-case hex digits."""
-    return isinstance(value, str) and _SIGNATURE_PATTERN.fullmatch(value) is not None

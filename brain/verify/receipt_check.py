@@ -181,7 +181,8 @@ class RunCheck:
         for here, snapshot in lineage.walk_ancestors(load, run.carrier):
             if snapshot.generation <= oldest:
                 return
-            if here != run.carrier and _may_write_skill(snapshot, slug):
+            kind, *about = snapshot.operation[:2]
+            if here != run.carrier and (slug in about or kind in ("snapshot", "merge")):
                 yield here
 
     def _could_run(self, at: bytes, texts: Iterator[TreeEntry], version: str) -> bool:
@@ -195,18 +196,8 @@ class RunCheck:
         return False
 
 
-def _may_write_skill(snapshot: Snapshot, slug: str) -> bool:
-    return slug in snapshot.operation[1:2] or snapshot.operation[0] in ("snapshot", "merge")
-
-
 _RUN_FIELDS = ("run", "task", "agent", "model", "started", "snapshot_before", "bundle_before")
 _WRITE_KINDS = ("skill_create", "memory_write")
-
-
-class _PartSummary(NamedTuple):
-    snapshot: bytes
-    writes: int
-    steps: int
 
 
 def verify_receipt(session: Session, rev: str = "@") -> ReceiptVerified:
@@ -216,18 +207,15 @@ def verify_receipt(session: Session, rev: str = "@") -> ReceiptVerified:
 
 def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
     """Check a receipt from a file against the lineage. Raises `FormatError`."""
-    blob = blob_id(data)
-    return _verify_run(
-        session, ReceiptPart(decode_receipt(data), blob, _find_carrier(session, blob))
+    blob, load = blob_id(data), session.load_snapshot
+    carriers = (
+        snapshot_id
+        for start in _list_starts(session)
+        for snapshot_id, snapshot in lineage.walk_ancestors(load, start)
+        if snapshot.receipt == blob
     )
-
-
-def _find_carrier(session: Session, blob: bytes) -> bytes:
-    for start in _list_starts(session):
-        for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
-            if snapshot.receipt == blob:
-                return snapshot_id
-    return NO_DIGEST
+    carrier = next(carriers, NO_DIGEST)
+    return _verify_run(session, ReceiptPart(decode_receipt(data), blob, carrier))
 
 
 def _list_starts(session: Session) -> Iterable[bytes]:
@@ -237,13 +225,16 @@ def _list_starts(session: Session) -> Iterable[bytes]:
 
 def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
     findings: list[Finding] = []
-    summaries: list[_PartSummary] = []
+    carriers, steps, writes = list[bytes](), 0, 0
     # 1. A snapshot of the lineage carries it.
     if not last.snapshot:
         findings.append(
             _error_finding("not_carried", NO_DIGEST, "no snapshot of this brain carries it")
         )
-    elif not _is_reachable(session, last.snapshot):
+    elif not any(
+        lineage.is_ancestor(session.load_snapshot, last.snapshot, start)
+        for start in _list_starts(session)
+    ):
         message = "carried by a snapshot that no branch reaches"
         findings.append(_error_finding("not_in_lineage", last.snapshot, message))
     later = last
@@ -252,11 +243,12 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
             findings += _check_continuation(session, part, later, last.receipt)
             if part.snapshot:
                 findings += _check_part(session, part)
-            writes = sum(len(step.writes) for step in part.receipt.steps)
-            summaries.append(_PartSummary(part.snapshot, writes, len(part.receipt.steps)))
+            carriers.append(part.snapshot)
+            steps += len(part.receipt.steps)
+            writes += sum(len(step.writes) for step in part.receipt.steps)
             later = part
         findings += _check_start(session, later)
-        findings += _find_unnamed_parts(session, last, {part.snapshot for part in summaries})
+        findings += _find_unnamed_parts(session, last, set(carriers))
     except BrainError as error:  # 2. A part is not there, or does not decode or follow.
         findings.append(_error_finding(error.code, later.receipt.previous, error.message))
     findings += _check_end(session, last)
@@ -264,16 +256,11 @@ def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
         all(finding.severity != "error" for finding in findings),
         last.blob.hex(),
         last.receipt.run,
-        [part.snapshot.hex() for part in reversed(summaries) if part.snapshot],
-        sum(part.steps for part in summaries),
-        sum(part.writes for part in summaries),
+        [carrier.hex() for carrier in reversed(carriers) if carrier],
+        steps,
+        writes,
         findings,
     )
-
-
-def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
-    load = session.load_snapshot
-    return any(lineage.is_ancestor(load, snapshot_id, start) for start in _list_starts(session))
 
 
 def _check_continuation(
