@@ -77,6 +77,9 @@ def cli(capsys, monkeypatch):
             assert status in {*context.command.exits, 141}, (context.command_path, status)
             for line in outcome.out.splitlines() if context.find_object(App).as_json else ():
                 validate(_command_words(context), json.loads(line))
+        for line in outcome.err.splitlines():
+            if line.startswith('{"error":'):
+                validate("error", json.loads(line))
         return outcome
 
     return call

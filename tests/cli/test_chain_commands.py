@@ -50,7 +50,6 @@ def test_a_dry_run_records_nothing(agent, cli):
 def test_an_upsert_can_be_committed_in_one_go(agent, cli):
     told = cli("skill", "upsert", "reentrancy", "-d", "Other", "--commit", "--json")
     document = told.document
-    validate("skill upsert", document)
     assert document["commitment"]["snapshot"] == document["snapshot"]
     told = cli("skill", "upsert", "reentrancy", "-d", "Another", "--commit")
     assert "to local as commitment 2" in told.out
@@ -159,7 +158,7 @@ def test_verification_asks_ledgers_if_told_to(agent, cli):
     assert told.status == 0
     assert "local: commitment 1 of " in told.out and "1 snapshot behind the head" in told.out
     assert "Trust level L0\n" in told.out
-    validate("verify", cli("verify", "--ledger", "local", "--json").document)
+    assert cli("verify", "--ledger", "local", "--json").document["ok"]
 
 
 def test_verification_fails_if_the_ledger_holds_what_was_undone(agent, cli):
@@ -194,7 +193,6 @@ def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(agent, c
 
     def faults() -> set[str]:
         told = cli(*compare, "--json")
-        validate("verify", told.document)
         found = {one["code"] for one in told.document["findings"] if one["severity"] == "error"}
         assert told.status == (3 if found else 0)
         return found
@@ -239,7 +237,6 @@ def test_a_batch_commits_each_brain_and_names_what_it_cannot(cli, folder, tmp_pa
     told = cli("chain", "batch", *folders, "--json")
     assert told.status == 1
     document = told.document
-    validate("chain batch", document)
     assert len(document["committed"]) == 2 and document["unchanged"] == 1
     assert [one["code"] for one in document["left"]] == ["no_brain"]
     assert told.error["code"] == "left_out"
@@ -263,7 +260,6 @@ def test_what_is_for_a_chain_says_so(agent, cli, call):
 def test_settings_of_a_ledger_are_kept_shown_and_forgotten(agent, cli, tmp_path):
     url, file = "http://user:secret@localhost:8545/key", tmp_path / "config.toml"
     shown = cli("config", "ledger.sepolia.rpc", url, "--json")
-    validate("config", shown.document)
     assert settings_of(cli, "ledger.sepolia")["chain-id"] == 11155111 and "secret" not in shown.out
     assert file.stat().st_mode & 0o777 == 0o600
     configure(cli, "ledger.sepolia", "--contract", "0x" + "5f" * 20, "--finality", "12")
@@ -306,7 +302,6 @@ def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent, cli):
     cli("switch", "idea")
     told = cli("merge", "main", "--json")
     assert told.status == 1 and told.error["code"] == "no_ledger"
-    validate("merge", told.document)
     assert told.document["changed"] and told.document["commitment"]["status"] == "failed"
 
 

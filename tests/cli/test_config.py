@@ -7,7 +7,6 @@ import pytest
 from brain_cli.commands.config import SettingType
 from brain_cli.settings import config_file
 
-from tests.cli.conftest import validate
 from tests.support.user_settings import configure, settings_of
 
 MINE = """# mine
@@ -32,7 +31,6 @@ def test_all_settings_are_shown_with_where_each_comes_from(cli, file, monkeypatc
     file.write_text(MINE)
     monkeypatch.setenv("BRAIN_EXPERIENCE_URL", "postgresql://u:hush@h/db")
     shown = cli("config", "--json").document
-    validate("config", shown)
     rows = {row["key"]: (row["value"], row["source"], row["variable"]) for row in shown["settings"]}
     assert rows["model.name"] == ("openai:small", "file", None)
     assert rows["model.retries"] == (2, "default", None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import Call
 
 OLD, NEW = "skills/reentrancy", "skills/re-entry"
 
@@ -26,7 +26,6 @@ def history(agent, cli):
 def messages(cli: Call, *arguments: str) -> list[str]:
     found = cli("log", "--json", *arguments)
     assert found.status == 0, found.err
-    validate("log", found.document)
     return [row["message"] for row in found.document["snapshots"]]
 
 
@@ -130,7 +129,6 @@ def test_the_log_shows_patches_and_counts(history, cli):
     assert {change["path"] for change in row["changes"]} == {"memory/notes.md", f"{OLD}/SKILL.md"}
     assert [stat["added"] for stat in row["stat"]] == [1, 1]
     assert row["skills"][0]["slug"] == "reentrancy" and "+Line 2." in row["patch"]
-    validate("log", {"snapshots": [row]})
     assert cli("log", "--graph", "--patch").status == 2
 
 
@@ -145,7 +143,6 @@ def test_show_names_the_skills_and_the_paths_that_changed(history, cli):
     assert f"M {OLD}/SKILL.md\n" in shown and "M memory/notes.md\n" in shown
     assert "2 files, +2 -0\n" in shown and "+Line 2." in shown
     document = cli("show", "--json", "--stat", "--patch").document
-    validate("show", document)
     assert [change["path"] for change in document["changes"]] == [
         "memory/notes.md",
         f"{OLD}/SKILL.md",
@@ -173,7 +170,6 @@ def test_a_renamed_skill_folder_is_a_rename(agent, cli):
     assert lines == "reentrancy renamed to re-entry\n"
     cli("snapshot")
     document = cli("diff", "@~1", "@", "--json").document
-    validate("diff", document)
     assert [(row["from_slug"], row["slug"]) for row in document["skills"]] == [
         ("reentrancy", "re-entry")
     ]
