@@ -118,10 +118,6 @@ _FIELD_LINE = re.compile(
     rf"[ \t]*(?:(?P<key>{_BARE_KEY}|{_QUOTED_KEY})[ \t]*:(?=[ \t\r\n]|\Z)"
     r"|(?P<known>name|description|version):(?!//))[ \t]*"
 )
-_ONE_LINE = re.compile(
-    r"( *)([A-Za-z_][\w.-]{0,63}): ([^\s|>][^\r\n]*)\r?\n(?=\1[\w\"]|\Z)", re.ASCII
-)
-"""A field on one line, with another field or nothing below it."""
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 _BRACKET = re.compile(r"[:-]\s+[\[{]")
@@ -186,27 +182,9 @@ class _FieldReader:
         self._margin = -1
         self._lines: _FieldLines | None = None
         while start < end and not self.is_too_long:
-            start = self._read_one_line(start, end) or self._read_line(start, end)
+            start = self._read_line(start, end)
         self._finish()
         self.is_certain = self.is_certain and text[end - 1 : end] == "\n"
-
-    def _read_one_line(self, at: int, end: int) -> int:
-        """Read the field at an offset if it has one line, and return where the next one begins."""
-        match = _ONE_LINE.match(self.text, at, end)
-        if match is None:
-            return 0
-        depth = len(match[1])
-        if depth != self._margin and (self._margin >= 0 or (depth and self.is_top)):
-            return 0
-        found = _read_scalar(match[3])
-        if found is None or match[2] in AMBIGUOUS_WORDS:
-            return 0
-        self._finish()
-        self._margin = depth
-        start, stop = match.span(3)
-        field = FrontMatterField(*found, start, stop, match.start(2), match.end())
-        self._add(match[2], field, {})
-        return match.end()
 
     def _read_line(self, begin: int, end: int) -> int:
         """Find out to which field the line at an offset belongs, and return where it ends."""
@@ -244,18 +222,6 @@ class _FieldReader:
             self._finish()
         return after
 
-    def _add(
-        self, key: str, field: FrontMatterField, children: dict[str, FrontMatterField]
-    ) -> None:
-        if self.is_top and key == METADATA_KEY:
-            self.metadata = children
-        if self.fields.pop(key, None):
-            self.is_certain = False
-        self.fields[key] = field
-        if len(self.fields) > _MAX_FIELDS:
-            self.is_too_long = True
-            self.is_certain = False
-
     def _finish(self) -> None:
         """Read the field whose lines are known, if there is one."""
         lines, self._lines = self._lines, None
@@ -274,13 +240,23 @@ class _FieldReader:
         ):
             inner = _FieldReader(text, lines.first_end, lines.lines_end, is_top=False)
             if inner.fields and inner.is_certain:
-                field, children = _map_field(lines, inner.fields), inner.fields
+                children = inner.fields
+                place = min(child.key_start for child in children.values())
+                last = max(children.values(), key=lambda child: child.lines_end)
+                field = FrontMatterField(
+                    BLOCK_MAP_KIND, "", place, last.end, lines.key_start, last.lines_end
+                )
         elif (
             "\t" not in whole
             and key not in AMBIGUOUS_WORDS
             and not (first and text[start - 1] == ":")
         ):
-            field = _read_certain(text, lines, first)
+            below = text[lines.first_end : lines.lines_end].strip("\r\n")
+            found = None if below else _read_scalar(first) if first else (NULL_KIND, "")
+            if found is not None:
+                field = FrontMatterField(
+                    *found, start, lines.first_end, lines.key_start, lines.lines_end
+                )
         if field is None:
             field = self._read_as_yaml(lines, children)
             if "+" in first and first[0] in "|>":  # blank lines below belong to it, too
@@ -297,6 +273,18 @@ class _FieldReader:
             else:
                 self.refused.append(field)
         self._add(key, field, children)
+
+    def _add(
+        self, key: str, field: FrontMatterField, children: dict[str, FrontMatterField]
+    ) -> None:
+        if self.is_top and key == METADATA_KEY:
+            self.metadata = children
+        if self.fields.pop(key, None):
+            self.is_certain = False
+        self.fields[key] = field
+        if len(self.fields) > _MAX_FIELDS:
+            self.is_too_long = True
+            self.is_certain = False
 
     def _read_as_yaml(
         self, lines: _FieldLines, metadata: dict[str, FrontMatterField]
@@ -315,25 +303,6 @@ class _FieldReader:
         for key, child in found.metadata.items():
             metadata[key] = _shift(child, lines.key_start)
         return _shift(found.fields[lines.key], lines.key_start)
-
-
-def _map_field(lines: _FieldLines, children: dict[str, FrontMatterField]) -> FrontMatterField:
-    """Return the field of a map of these fields."""
-    start = min(child.key_start for child in children.values())
-    last = max(children.values(), key=lambda child: child.lines_end)
-    return FrontMatterField(BLOCK_MAP_KIND, "", start, last.end, lines.key_start, last.lines_end)
-
-
-def _read_certain(text: str, lines: _FieldLines, first: str) -> FrontMatterField | None:
-    """Return a field whose lines have one reading, else None."""
-    if text[lines.first_end : lines.lines_end].strip("\r\n"):
-        return None
-    found = _read_scalar(first) if first else (NULL_KIND, "")
-    if found is None:
-        return None
-    return FrontMatterField(
-        *found, lines.value_start, lines.first_end, lines.key_start, lines.lines_end
-    )
 
 
 def _read_scalar(raw: str) -> tuple[str, str] | None:
