@@ -22,15 +22,11 @@ from .command import PATHS_AFTER_DASHES
 from .context import App, current_directory
 
 
-class RevisionsAndPaths(NamedTuple):
-    """Separated arguments; the paths are relative to the brain, none for all."""
+def split_terms(app: App, terms: Sequence[str], most_revisions: int) -> tuple[list[str], list[str]]:
+    """Return revisions and paths of the brain; none of these stand for all.
 
-    revisions: list[str]
-    paths: list[str]
-
-
-def split_terms(app: App, terms: Sequence[str], most_revisions: int) -> RevisionsAndPaths:
-    """Tell revisions from paths; raise a usage error for more than `most_revisions`."""
+    Raises `click.UsageError` for more than `most_revisions`.
+    """
     behind = click.get_current_context().meta.get(PATHS_AFTER_DASHES)
     if behind is not None:
         count = len(terms) - behind
@@ -42,7 +38,7 @@ def split_terms(app: App, terms: Sequence[str], most_revisions: int) -> Revision
         raise click.UsageError(
             f"{terms[most_revisions]!r} is one revision too many; paths stand behind --"
         )
-    return RevisionsAndPaths(list(terms[:count]), resolve_paths(app, terms[count:]))
+    return list(terms[:count]), resolve_paths(app, terms[count:])
 
 
 def _is_revision(app: App, term: str) -> bool:

@@ -134,23 +134,15 @@ def show_status(app: App, strict: bool = False) -> Status:
 _HINTS_WITHOUT_BRAIN = (
     ("brain init", "turn this folder into a brain"),
     ("brain adopt DIR", "import the skills and memory of another program"),
-    ("brain --help", "list all commands"),
 )
 _HINTS_DURING_MERGE = (
     ("brain resolve", "list the conflicts, or resolve them"),
     ("brain merge --continue", "record the merge once all are resolved"),
     ("brain merge --abort", "give it up"),
 )
-_HINTS_FOR_CHANGES = (
-    ("brain diff", "show these changes"),
-    ("brain snapshot", "record them"),
-    ("brain --help", "list all commands"),
-)
-_HINTS_FOR_CLEAN = (
-    ("brain skill list", "list the skills"),
-    ("brain log", "list the snapshots"),
-    ("brain --help", "list all commands"),
-)
+_HINTS_FOR_CHANGES = (("brain diff", "show these changes"), ("brain snapshot", "record them"))
+_HINTS_FOR_CLEAN = (("brain skill list", "list the skills"), ("brain log", "list the snapshots"))
+_HELP_HINT = ("brain --help", "list all commands")
 
 
 def show_overview(app: App) -> None:
@@ -164,10 +156,10 @@ def show_overview(app: App) -> None:
         if app.as_json or app.directory:
             raise
         app.print_note("There is no brain here.")
-        hints = _HINTS_WITHOUT_BRAIN
+        hints = (*_HINTS_WITHOUT_BRAIN, _HELP_HINT)
     else:
         status = show_status(app)
-        hints = _HINTS_FOR_CLEAN if status.clean else _HINTS_FOR_CHANGES
+        hints = (*(_HINTS_FOR_CLEAN if status.clean else _HINTS_FOR_CHANGES), _HELP_HINT)
         hints = hints if status.merging is None else _HINTS_DURING_MERGE
     for line in align_columns(hints):
         app.print_note(f"  {line}")
