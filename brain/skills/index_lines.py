@@ -21,7 +21,7 @@ from itertools import accumulate
 from .. import limits
 from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
-from .visible_text import ELLIPSIS, fold_all_to_lines, truncate
+from .visible_text import ELLIPSIS, fold_to_line, truncate
 
 SKILL_MARK = "▸"
 NAME_LIST_MARK = "▹"
@@ -53,10 +53,9 @@ def format_line(address: str, name: str, description: str) -> str:
 
 def format_lines(cards: Sequence[tuple[str, str, str]]) -> list[str]:
     """Return the lines of skills, given as (address, declared name, description)."""
-    names = fold_all_to_lines([name for _, name, _ in cards])
-    texts = fold_all_to_lines([text for *_, text in cards])
     lines = []
-    for (address, *_), name, text in zip(cards, names, texts, strict=True):
+    for address, declared, description in cards:
+        name, text = fold_to_line(declared), fold_to_line(description)
         is_plain = name.isascii() and len(name) <= limits.MAX_SKILL_NAME_CHARS and ": " not in name
         shown = name if is_plain else _escape_name(name)
         head = f"{address}{_NAME_START}{shown})" if shown else address

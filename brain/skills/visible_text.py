@@ -76,7 +76,6 @@ def find_hidden(text: str) -> re.Match[str] | None:
 
 _SURELY_VISIBLE_BYTES = bytes(set(range(0x20, 0x100)) - {0xCD, 0xE1, 0xE3, 0xEF, 0xF3})
 """UTF-8 bytes that start no code point which is both hidden and printable to Python."""
-_PRINTABLE_OR_NEWLINE_BYTES = bytes((0x0A, *range(0x20, 0x7F)))
 
 
 def clean_text(text: str) -> str:
@@ -106,23 +105,6 @@ def fold_to_line(text: str) -> str:
             return text
         return " ".join(text.split())
     return " ".join(hidden_pattern().sub("", " ".join(text.split())).split())
-
-
-def fold_all_to_lines(texts: list[str]) -> list[str]:
-    """Return `fold_to_line` of each text; fast for many texts that need no folding."""
-    plain = [text for text in texts if text.isascii()]
-    joined = "\n".join(plain)
-    if (
-        joined.encode().translate(None, _PRINTABLE_OR_NEWLINE_BYTES)
-        or joined.count("\n") >= max(len(plain), 1)
-        or "  " in joined
-        or "\n " in joined
-        or " \n" in joined
-        or joined[:1] == " "
-        or joined[-1:] == " "
-    ):
-        return [fold_to_line(text) for text in texts]
-    return [text if text.isascii() else fold_to_line(text) for text in texts]
 
 
 def truncate(text: str, limit: int) -> str:

@@ -24,7 +24,6 @@ from brain.skills.skill_metadata import (
 from brain.skills.visible_text import (
     clean_text,
     find_hidden,
-    fold_all_to_lines,
     fold_to_line,
     hidden_pattern,
 )
@@ -239,15 +238,6 @@ def test_folding_leaves_no_hidden_code_point_whatever_python_calls_printable():
 )
 def test_folded_text_is_one_line_without_hidden_code_points(text, folded):
     assert fold_to_line(text) == folded
-    assert fold_all_to_lines([text, "other", "é"]) == [folded, "other", "é"]
-
-
-def test_folding_many_texts_is_folding_each():
-    texts = ["a", "b  c", "é\u200b", "", " d", "e\nf", "g"]
-    assert fold_all_to_lines(texts) == [fold_to_line(text) for text in texts]
-    for text in texts:
-        assert fold_all_to_lines([text]) == [fold_to_line(text)]
-    assert fold_all_to_lines([]) == []
 
 
 @pytest.mark.parametrize(("text", "cleaned"), CASES["test_cleaned_text_keeps_its_lines_and_tabs"])
