@@ -39,6 +39,7 @@ def test_a_run_says_by_its_status_what_became_of_it(cli, agent):
         file.write("# edited\n")
     edited = cli("skill", "run", "words", '{"text": "a"}')
     assert edited.status == 13 and "brain evolve admit words" in edited.err
+    assert cli("evolve", "allow", "words").status == 13
     assert cli("evolve", "admit", "--all").status == 0
     assert cli("skill", "run", "words", '{"text": "a"}').status == 0
 
