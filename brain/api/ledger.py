@@ -10,7 +10,7 @@ from ..repo.part import Part, lazy, reads
 
 if TYPE_CHECKING:
     from ..chain.evm.evm_ledger import EvmLedger
-    from ..chain.evm.tx_status import SentTransaction
+    from ..chain.evm.tx_sender import SentTransaction
     from ..chain.ledger_protocol import Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
     from ..repo import manifest

@@ -19,7 +19,7 @@ from ..objects import snapshot as snapshots
 from ..objects import tree_node as nodes
 from ..objects.tree_node import LEAF
 from ..repo import working_copy
-from ..repo.ledgers import final_head, last_seen_head
+from ..repo.ledgers import seen
 from ..repo.log_entry import decode_log_entry, load_merge_state
 from ..repo.session import DROP_KIND, MAX_REJECTED, Session, list_rejected_refs
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
@@ -149,11 +149,9 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
     pending_merge = load_merge_state(session)
     if pending_merge is not None:
         roots.add(pending_merge.theirs)
-    roots.update(
-        row.snapshot for row in last_seen_head.read_last_seen_heads(session.reader).values()
-    )
+    roots.update(row.snapshot for row in seen.read_last_seen_heads(session.reader).values())
     # Another copy of the brain, or a stolen signer, may have committed what is not here.
-    final = [row.snapshot for row in final_head.read_final_heads(session.reader).values()]
+    final = [row.snapshot for row in seen.read_final_heads(session.reader).values()]
     roots.update(filter(session.reader.has_object, final))
     return roots - {NO_DIGEST}
 

@@ -9,7 +9,7 @@ from .human_format import format_ether
 
 if TYPE_CHECKING:
     from brain.chain.evm.fees import Quote
-    from brain.chain.evm.tx_status import SentTransaction
+    from brain.chain.evm.tx_sender import SentTransaction
     from brain.results import CostQuote
 
 _WEI_PER_GWEI = 10**9

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED, PENDING
 from brain.errors import Conflict, VerificationFailed
-from brain.repo.ledgers import last_seen_head
+from brain.repo.ledgers import seen
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.process_death import dies_before_call
 from tests.support.refusals import raises_code
@@ -37,7 +37,7 @@ def test_a_commitment_lost_in_a_reorganisation_is_made_again(brain, chain, regis
 def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(brain, chain):
     brain.ledger.open(chain)
     brain.skills.upsert("A", "Two.\n")
-    with dies_before_call(last_seen_head, "record_last_seen_head"):
+    with dies_before_call(seen, "record_last_seen_head"):
         brain.ledger.commit(chain)
     sent = brain.ledger.status(chain).commitments[-1]
     assert (sent.seq, last_seen(brain)) == (2, [1])
@@ -48,7 +48,7 @@ def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(b
 def test_a_first_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_commit(
     brain, chain
 ):
-    with dies_before_call(last_seen_head, "record_last_seen_head"):
+    with dies_before_call(seen, "record_last_seen_head"):
         brain.ledger.open(chain)
     with raises_code("already_open", Conflict) as raised:
         brain.ledger.open(chain)
@@ -59,7 +59,7 @@ def test_a_first_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next
 
 def last_seen(brain: Brain) -> list[int]:
     """Return the last commitment that the brain has recorded for each ledger."""
-    heads = last_seen_head.read_last_seen_heads(brain._session.reader)
+    heads = seen.read_last_seen_heads(brain._session.reader)
     return [head.seq for head in heads.values()]
 
 

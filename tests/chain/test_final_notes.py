@@ -11,7 +11,7 @@ from brain import Brain
 from brain.chain.evm import Account, EvmLedger
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED
 from brain.errors import VerificationFailed
-from brain.repo.ledgers import final_head
+from brain.repo.ledgers import seen
 from tests.support.anvil_node import run_anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.registry_contract import RegistryContract
@@ -51,7 +51,7 @@ def copied_brain(brain: Brain, folder: Path) -> Iterator[Brain]:
 
 
 def list_final(brain: Brain) -> list[tuple[int, bytes]]:
-    heads = final_head.read_final_heads(brain._session.store)
+    heads = seen.read_final_heads(brain._session.store)
     return [(head.seq, head.snapshot) for head in heads.values()]
 
 

@@ -8,7 +8,7 @@ from brain.encoding import pack
 from brain.folder import handles
 from brain.ops import gc
 from brain.receipts import Receipt, encode_receipt
-from brain.repo.ledgers import last_seen_head
+from brain.repo.ledgers import seen
 from brain.repo.session import Session
 from brain.store.reader import StoreReader
 from tests.support.brains import skill_text, write_file
@@ -249,7 +249,7 @@ def test_a_commitment_keeps_its_snapshot(brain):
     kept = bytes.fromhex(brain.head or "")
     brain.undo()
     with brain._session.store.transaction() as tx:
-        tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, pack([("tlog:x", 1, kept)]))
+        tx.write_meta(seen.LAST_SEEN_META_KEY, pack([("tlog:x", 1, kept)]))
     assert brain.gc(grace=0).removed == 0
     assert brain._session.store.has_object(kept)
 

@@ -13,7 +13,7 @@ BREACHES = {
     "sqlite": ("objects/tree_cache.py", "import apsw"),
     "yaml": ("digest.py", "def f() -> None:\n    import yaml"),
     "signing": ("trust/signer.py", "import cryptography"),
-    "chain": ("chain/evm/tx_status.py", "def f() -> None:\n    import web3"),
+    "chain": ("chain/evm/tx_sender.py", "def f() -> None:\n    import web3"),
 }
 
 

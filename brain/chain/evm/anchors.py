@@ -20,7 +20,7 @@ from .ledger_context import LedgerContext
 from .nodes import QuorumView
 from .proofs import StorageClaim, StorageProver, not_final_error, read_stored_proof
 from .registry import not_proven_error
-from .tx_status import SentTransaction
+from .tx_sender import SentTransaction
 
 _ANY_CHECKPOINT = b"\xff" * 32
 

@@ -14,7 +14,7 @@ from .fees import Quote
 from .journal import TxIntent, TxRecord
 from .ledger_context import LedgerContext
 from .nodes import QuorumView
-from .tx_status import SentTransaction
+from .tx_sender import SentTransaction
 
 CREATE2_PROXY = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
 """The deterministic deployment proxy; its calldata is a salt and the creation code."""

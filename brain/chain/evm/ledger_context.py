@@ -14,8 +14,7 @@ from .journal import TxIntent, TxJournals, TxRecord
 from .nodes import NodeQuorum, QuorumView, WarnUser
 from .registry import BlockProofs, BrainView, CommitmentReader, EventFinder, RegistryContract
 from .rollback_guard import RollbackGuard
-from .tx_sender import ApproveQuote, TxSender
-from .tx_status import SentTransaction, TxTracker
+from .tx_sender import ApproveQuote, SentTransaction, TxSender, TxTracker
 from .unsigned import Signer
 
 

@@ -12,7 +12,7 @@ from ..ledger_protocol import LedgerHead, Offer, not_open_error
 from . import abi
 from .abi import ZERO_ADDRESS
 from .ledger_context import LedgerContext
-from .tx_status import SentTransaction
+from .tx_sender import SentTransaction
 
 
 class Ownership:

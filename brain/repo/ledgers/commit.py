@@ -26,7 +26,7 @@ from .. import lineage_cache
 from ..lineage_cache import AncestorSet
 from ..session import Session
 from ..transaction import lock_for_writing
-from . import final_head, last_seen_head
+from . import seen
 
 if TYPE_CHECKING:
     from ...chain.evm.evm_ledger import EvmLedger
@@ -166,7 +166,7 @@ def open_in_ledger(session: Session, ledger: Ledger, rev: str = "@") -> Committe
     """
     snapshot = session.resolve(rev)
     refuse_read_only(session)
-    if final_head.read_final_head(session.store, ledger, session.brain_id()):
+    if seen.read_final_head(session.store, ledger, session.brain_id()):
         _read_head(session, ledger, session.brain_id())  # a chain that lost the brain is refused
     commitment = ledger.open(session.brain_id(), snapshot)
     return record_commitment(session, ledger, commitment)._replace(changed=True)
@@ -183,7 +183,7 @@ def read_ledger_status(session: Session, ledger: Ledger, rev: str = "@") -> Ledg
     head = _read_head(session, ledger, brain)
     snapshot = session.resolve(rev)
     history = read_checked_history(session, ledger, brain)
-    final_head.note_final_head(session, ledger, history)
+    seen.note_final_head(session, ledger, history)
     if snapshot not in {commitment.snapshot for commitment in history}:
         with suppress(NotFound):  # else it is pending, failed or replaced
             history.append(ledger.status(brain, snapshot))
@@ -255,30 +255,30 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
 def record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
     """Note a commitment as the last one seen, if it is, and return it as a result."""
     # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
-    last_seen_head.record_last_seen_head(session, commitment)
-    final_head.note_final_parent(session, ledger, commitment)
+    seen.record_last_seen_head(session, commitment)
+    seen.note_final_parent(session, ledger, commitment)
     return describe_commitment(session, ledger, commitment)
 
 
 def read_checked_history(session: Session, ledger: Ledger, brain: bytes) -> list[Commitment]:
     """Return all commitments of a brain. Raises `VerificationFailed` (`rolled_back`)."""
-    last_final = final_head.read_final_head(session.store, ledger, brain)
+    last_final = seen.read_final_head(session.store, ledger, brain)
     history = ledger.history(brain)
-    _refuse_rollback(final_head.describe_final_rollback(ledger, last_final, history))
+    _refuse_rollback(seen.describe_final_rollback(ledger, last_final, history))
     return history
 
 
 def _read_head(session: Session, ledger: Ledger, brain: bytes) -> LedgerHead | None:
     """Return the ledger's head. Raises `VerificationFailed` (`rolled_back`, `another_log`)."""
     # Read first: another process may commit, and record it, after the head was read.
-    last_seen = last_seen_head.read_last_seen_heads(session.store)
-    last_final = final_head.read_final_head(session.store, ledger, brain)
+    last_seen = seen.read_last_seen_heads(session.store)
+    last_final = seen.read_final_head(session.store, ledger, brain)
     head = ledger.head(brain)
     _refuse_rollback(
-        last_seen_head.describe_rollback(ledger, head, last_seen.get(ledger.identity))
-        or final_head.describe_final_rollback(ledger, last_final, [head] if head else [])
+        seen.describe_rollback(ledger, head, last_seen.get(ledger.identity))
+        or seen.describe_final_rollback(ledger, last_final, [head] if head else [])
     )
-    other = last_seen_head.describe_other_log(ledger, head, last_seen)
+    other = seen.describe_other_log(ledger, head, last_seen)
     if other:
         raise VerificationFailed(other, code="another_log", hint=ANOTHER_LOG_HINT)
     return head

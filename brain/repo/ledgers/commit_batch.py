@@ -15,7 +15,7 @@ from ...errors import BrainError, error_from_os
 from ...results import Batch, Committed, LeftOutBrain
 from ..part import call_system, open_session
 from ..session import Session
-from . import commit, last_seen_head
+from . import commit, seen
 
 if TYPE_CHECKING:
     from ...chain.evm.evm_ledger import EvmLedger
@@ -62,7 +62,7 @@ def _commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str) -> 
                 commit.refuse_read_only(session)
                 if request.parent == request.snapshot:  # a crash may have left it unrecorded
                     commitment = log.status(request.brain, request.snapshot)
-                    last_seen_head.record_last_seen_head(session, commitment)
+                    seen.record_last_seen_head(session, commitment)
         except (BrainError, OSError) as error:
             left_out.append(_describe_left_out(folder, error))
             continue
@@ -100,7 +100,7 @@ def _record_commitment(
     folder: Path, author: str, log: EmbeddedLedger, commitment: Commitment
 ) -> Committed:
     with _open_session(folder, author) as session:
-        last_seen_head.record_last_seen_head(session, commitment)
+        seen.record_last_seen_head(session, commitment)
         described = commit.describe_commitment(session, log, commitment)
         return described._replace(changed=True)
 

@@ -10,8 +10,8 @@ from ...results import Committed, NotCommitted
 from ..manifest import CommitPolicy, load_commit_policy
 from ..session import Session
 from ..signing import rights
-from . import commit, last_seen_head
-from .last_seen_head import LastSeenHead
+from . import commit, seen
+from .seen import LastSeenHead
 
 OpenLedger = Callable[[str], Ledger]
 """Opens a ledger by its name. Raises `NotFound` (`no_ledger`)."""
@@ -45,7 +45,7 @@ def commit_if_due(
         if policy.branch not in ("", session.current_branch()):
             return None
         ledger = open_ledger(name)
-        last = last_seen_head.read_last_seen_heads(session.reader).get(ledger.identity)
+        last = seen.read_last_seen_heads(session.reader).get(ledger.identity)
         if last is not None and commit.is_covered(session, bytes.fromhex(snapshot), last.snapshot):
             # Another process has committed a descendant since the snapshot was recorded.
             return commit.describe_covering_head(session, ledger, bytes.fromhex(snapshot))

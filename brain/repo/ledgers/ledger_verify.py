@@ -22,14 +22,9 @@ from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
 from ..lineage_cache import AncestorSet
 from ..manifest import MANIFEST_PATH, load_manifest
 from ..session import Session
-from . import final_head
+from . import seen
 from .commit import count_covered_snapshots
-from .last_seen_head import (
-    LastSeenHead,
-    describe_other_log,
-    describe_rollback,
-    read_last_seen_heads,
-)
+from .seen import LastSeenHead, describe_other_log, describe_rollback, read_last_seen_heads
 
 TRUST_LEVELS = ("L0", "L1", "L2", "L3")
 STATUS_NONE, STATUS_UNKNOWN = "none", "unknown"
@@ -89,13 +84,13 @@ def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], Ledg
     last_final = None
     try:
         last_seen = read_last_seen_heads(session.reader)
-        last_final = final_head.read_final_head(session.reader, ledger, brain)
+        last_final = seen.read_final_head(session.reader, ledger, brain)
     except FormatError as error:
         findings.append(_error_finding(error.code, error.message))
     head = ledger.head(brain)
     history = ledger.history(brain)
     findings += _find_rollbacks(ledger, last_seen.get(ledger.identity), head, history)
-    if fault := final_head.describe_final_rollback(ledger, last_final, history):
+    if fault := seen.describe_final_rollback(ledger, last_final, history):
         findings.append(_error_finding("rolled_back", fault))
     if other := describe_other_log(ledger, head, last_seen):
         findings.append(_error_finding("another_log", other))

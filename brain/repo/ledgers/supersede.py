@@ -13,7 +13,7 @@ from ...chain.ledger_protocol import Commitment, not_open_error
 from ...errors import Conflict
 from ...results import Superseded
 from ..session import Session
-from . import final_head, last_seen_head
+from . import seen
 from .commit import (
     describe_commitment,
     describe_quote,
@@ -76,8 +76,8 @@ def supersede(session: Session, ledger: EvmLedger, plan: RepairPlan) -> Supersed
     else:  # a run before was stopped after it was sent
         commitment = ledger.status(brain, snapshot)
     # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
-    last_seen_head.record_last_seen_head(session, commitment)
-    final_head.note_final_parent(session, ledger, commitment)
+    seen.record_last_seen_head(session, commitment)
+    seen.note_final_parent(session, ledger, commitment)
     return Superseded(
         commitment=describe_commitment(session, ledger, commitment)._replace(
             changed=bool(plan.disowned)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.repo.ledgers import final_head
+from brain.repo.ledgers import seen
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
 from tests.support.user_settings import configure, settings_of
@@ -67,7 +67,7 @@ def test_a_brain_whose_ledger_is_no_chain_keeps_no_note_of_a_final_head(agent, c
     done(cli, "chain", "commit", "--ledger", "local")
     done(cli, "chain", "status", "--ledger", "local")
     with Brain.open(agent) as brain:
-        assert brain._session.store.read_meta(final_head.FINAL_META_KEY) is None
+        assert brain._session.store.read_meta(seen.FINAL_META_KEY) is None
         operations = [row.description for row in brain.history.list_operations()]
     assert not [text for text in operations if "final" in text]
 

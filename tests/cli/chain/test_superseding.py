@@ -12,7 +12,7 @@ from brain import Brain
 from brain.chain.evidence import offline_check
 from brain.chain.evm.evm_ledger import EvmLedger
 from brain.chain.evm.tx_sender import TxSender
-from brain.repo.ledgers import last_seen_head
+from brain.repo.ledgers import seen
 from tests.cli.conftest import validate
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
@@ -196,7 +196,7 @@ def test_a_run_that_died_between_sending_and_noting_is_repeated(cli, chain, stea
     with Brain.open(Path(), author="tester") as brain:
         ledger = user_ledgers.open_evm_ledger(chain, lambda _: None, lambda _: None)
         plan = brain.ledger.plan_repair(ledger)
-        with dies_before_call(last_seen_head, "record_last_seen_head"):
+        with dies_before_call(seen, "record_last_seen_head"):
             brain.ledger.supersede(ledger, plan)
     made = done(cli, "chain", "owner", "--disown", "@", *on)
     assert (made["commitment"]["seq"], made["commitment"]["changed"]) == (4, False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brain.chain.anchor_records import (
+from brain.chain.anchored_log import (
     ANCHORS_FILE,
     AnchorRecord,
     append_anchor_record,

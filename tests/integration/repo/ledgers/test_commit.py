@@ -12,7 +12,7 @@ from brain import Brain, BrainError, Conflict, NotFound, commit_batch
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import VerificationFailed
 from brain.repo.ledgers import commit_batch as batch
-from brain.repo.ledgers import last_seen_head
+from brain.repo.ledgers import seen as seen_notes
 from brain.repo.session import Session
 from brain.results import Committed, NotCommitted
 from tests.support.brains import skill_text, write_file
@@ -366,13 +366,13 @@ def test_brains_that_a_crash_left_without_their_record_get_it_from_the_next_run(
         Brain.init(folder, name=folder.name, author="tester").close()
     log = EmbeddedLedger(tmp_path / "log")
     with dies_before_call(
-        last_seen_head, "record_last_seen_head", lambda session, _: session.root == folders[1]
+        seen_notes, "record_last_seen_head", lambda session, _: session.root == folders[1]
     ):
         commit_batch(folders, log)
     assert commit_batch(folders, log).unchanged == 3
     for folder in folders:
         with Brain.open(folder) as brain:
-            heads = last_seen_head.read_last_seen_heads(brain._session.reader)
+            heads = seen_notes.read_last_seen_heads(brain._session.reader)
             assert [head.seq for head in heads.values()] == [1], folder
 
 
@@ -419,16 +419,16 @@ def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(brain,
     brain.skills.upsert("a", "One.\n")
     brain.ledger.commit(log)
     first, second = log.history(bytes.fromhex(brain.id))
-    last_seen_head.record_last_seen_head(brain._session, first)
-    (seen,) = last_seen_head.read_last_seen_heads(brain._session.reader).values()
+    seen_notes.record_last_seen_head(brain._session, first)
+    (seen,) = seen_notes.read_last_seen_heads(brain._session.reader).values()
     assert (seen.seq, seen.snapshot) == (second.seq, second.snapshot) == (2, second.snapshot)
 
 
 def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(brain, tmp_path):
     log = EmbeddedLedger(tmp_path / "log")
-    with dies_before_call(last_seen_head, "record_last_seen_head"):
+    with dies_before_call(seen_notes, "record_last_seen_head"):
         brain.ledger.commit(log)
-    assert last_seen_head.read_last_seen_heads(brain._session.reader) == {}
+    assert seen_notes.read_last_seen_heads(brain._session.reader) == {}
     assert brain.ledger.commit(log).seq == 1
-    (seen,) = last_seen_head.read_last_seen_heads(brain._session.reader).values()
+    (seen,) = seen_notes.read_last_seen_heads(brain._session.reader).values()
     assert seen.seq == 1

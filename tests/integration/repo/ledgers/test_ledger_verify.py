@@ -9,8 +9,9 @@ from brain.chain.ledger_protocol import FINALIZED, PENDING, Commitment, LedgerFa
 from brain.digest import blob_id
 from brain.encoding import pack
 from brain.errors import LedgerError
-from brain.repo.ledgers import last_seen_head, ledger_verify
-from brain.repo.ledgers.last_seen_head import LastSeenHead
+from brain.repo.ledgers import ledger_verify
+from brain.repo.ledgers import seen as seen_notes
+from brain.repo.ledgers.seen import LastSeenHead
 from brain.results import Finding, LedgersVerified, Verified
 
 STRANGE = blob_id(b"a snapshot that is not here")
@@ -73,7 +74,7 @@ def brief(found: LedgersVerified) -> list[tuple[str, str, str]]:
 
 def see(brain: Brain, *rows: LastSeenHead) -> None:
     with brain._session.store.transaction() as tx:
-        tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, pack([tuple(row) for row in rows]))
+        tx.write_meta(seen_notes.LAST_SEEN_META_KEY, pack([tuple(row) for row in rows]))
 
 
 def test_a_ledger_that_agrees_gives_its_trust_level(brain, line):
@@ -178,7 +179,7 @@ def test_a_ledger_that_was_not_asked_is_a_warning(brain, line):
 )
 def test_a_damaged_note_of_the_last_commitments_is_named_once(brain, line, record):
     with brain._session.store.transaction() as tx:
-        tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, record)
+        tx.write_meta(seen_notes.LAST_SEEN_META_KEY, record)
     assert [one.severity for one in verify(brain, FakeLedger(*line)).findings] == ["error"]
 
 
@@ -227,24 +228,24 @@ def test_findings_of_ledgers_are_added_to_those_of_the_brain():
 
 
 def seen(brain: Brain) -> dict[str, LastSeenHead]:
-    return last_seen_head.read_last_seen_heads(brain._session.store)
+    return seen_notes.read_last_seen_heads(brain._session.store)
 
 
 def test_the_newest_commitment_that_a_ledger_holds_is_noted(brain, line):
     session, ledger = brain._session, FakeLedger(*line)
     assert seen(brain) == {}
-    last_seen_head.record_last_seen_head(session, ledger._commitment(1, PENDING))
+    seen_notes.record_last_seen_head(session, ledger._commitment(1, PENDING))
     assert seen(brain) == {}
     for seq in (2, 1, 3):
-        last_seen_head.record_last_seen_head(session, ledger._commitment(seq))
+        seen_notes.record_last_seen_head(session, ledger._commitment(seq))
     assert seen(brain) == {"tlog:fake": LastSeenHead("tlog:fake", 3, line[2])}
     count = len(brain.history.list_operations())
-    last_seen_head.record_last_seen_head(session, ledger._commitment(3))
+    seen_notes.record_last_seen_head(session, ledger._commitment(3))
     assert len(brain.history.list_operations()) == count
     replaced = FakeLedger(line[0], line[1], line[3])
-    last_seen_head.record_last_seen_head(session, replaced._commitment(3))
+    seen_notes.record_last_seen_head(session, replaced._commitment(3))
     other = FakeLedger(line[0], name="another")
-    last_seen_head.record_last_seen_head(session, other._commitment(1))
+    seen_notes.record_last_seen_head(session, other._commitment(1))
     assert seen(brain) == {
         "tlog:another": LastSeenHead("tlog:another", 1, line[0]),
         "tlog:fake": LastSeenHead("tlog:fake", 3, line[3]),
