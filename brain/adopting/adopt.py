@@ -46,7 +46,7 @@ from .readopt import (
     find_published_state,
     move_source_branch,
     read_copy,
-    restore_published_form,
+    restore_published_files,
 )
 from .source_files import (
     IGNORED_CODE,
@@ -268,7 +268,7 @@ def _adopt_copy(
         is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
         state = _move_to_own_paths(brain, source, detected, state)
         if published is not None:
-            state = restore_published_form(brain, detected.path, published, state)
+            state = restore_published_files(brain, detected.path, published, state)
         if is_new:
             state = prepend_manifest(brain, detected.kind, state)
         return _import_and_merge(brain, source, detected, state)

@@ -19,13 +19,10 @@ from ..results import FileInfo
 from ..skills.skill_layout import FOLDER_SUFFIXES
 from .brain_protocol import AdoptionBrain
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
-from .publish_manifest import PublishedFile, form_mode, info_state
+from .publish_manifest import PublishedFile, has_own_place, info_state
 from .publish_plan import read_manifest_at
 from .source_files import DetectedSource, real_place
 from .sources import build_source, source_readers
-
-ADOPTED_FORM, RENAMED_FORM = "adopted", "renamed"
-"""Forms of files that keep the bytes of the brain, all or with another name of the skill."""
 
 
 class AdoptedOrigin(NamedTuple):
@@ -169,10 +166,9 @@ class _OriginFinder:
         self._skill_folders: dict[str, str] = {}
 
     def add_published(self) -> None:
-        """Add the files that the record says were published in the bytes of the brain."""
+        """Add the files that the record says were published where they were adopted from."""
         for home, row in self._rows.items():
-            is_own = form_mode(row.form) in (ADOPTED_FORM, RENAMED_FORM)
-            if is_own and self._target.brain_path(home) == row.path:
+            if has_own_place(row) and self._target.brain_path(home) == row.path:
                 self._use(row.path, home)
 
     def add_source(

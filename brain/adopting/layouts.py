@@ -75,7 +75,6 @@ class HomeLayout:
     `memory`, `system`: paths in the home of the memory files for the prompt, with their
     limits in characters, and of the files that describe the agent.
     `in_place`: the home can be adopted in place, because its skills are in `skills/`.
-    `extra_fields`: front matter fields beyond agentskills.io that the program reads.
     `skills_anywhere`: skills outside of the folders of the rules are adopted too;
     `skill_folders`: those that were found. `other_skills`: folders of skills that stay out,
     with the reason, since another one has their path in a brain. `skill_homes`: where each
@@ -97,7 +96,6 @@ class HomeLayout:
     memory: tuple[tuple[str, int], ...] = ()
     system: tuple[str, ...] = ()
     in_place: bool = True
-    extra_fields: frozenset[str] = frozenset()
     skills_anywhere: bool = False
     skill_folders: SkillFolders = NO_SKILL_FOLDERS
     other_skills: Mapping[str, str] = field(default_factory=dict)
@@ -286,7 +284,6 @@ def _build_layout(name: str, client: Client, folder: ClientFolder) -> HomeLayout
         system=system,
         in_place=folder.skills[:1] == ("skills/",),
         skills_anywhere=is_project,
-        extra_fields=frozenset(client.fields),
         has_categories=client.has_categories,
     )
 

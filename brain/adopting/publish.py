@@ -1,9 +1,9 @@
 """Publish skills, memory and prompts of a brain into a client's folder.
 
-Files that did not change in the brain since they were adopted from the folder stay as they
-are. Files that this brain did not write, or that were changed since, are overwritten only on
-request. The record in the folder is written twice: before the files, with the states that
-they are about to have, and after them; so the files of a killed publication are known.
+Each file has the bytes that the brain has. Files that this brain did not write, or that were
+changed since, are overwritten only on request. The record in the folder is written twice:
+before the files, with the states that they are about to have, and after them; so the files of a
+killed publication are known.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ..errors import Conflict, InvalidInput, NotFound
 from ..folder.write import remove_working_file, write_working_files
+from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import LINK
-from ..ops.import_states import SourceFile
 from ..results import Notice, Published
 from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress
@@ -28,25 +28,22 @@ from .publish_manifest import (
     ABSENT_STATE,
     PublishedFile,
     PublishRecord,
-    file_state,
+    form_name,
+    info_state,
     load_records,
     save_records,
 )
 from .publish_plan import (
+    PlannedFile,
     clear_leftovers,
     client_layout,
+    content_refusal,
+    find_other_names,
     hold_publish_lock,
     plan_publication,
     read_manifest_at,
     read_states,
     refuse_own_folder,
-)
-from .publish_render import (
-    RenderForm,
-    find_other_names,
-    render_file,
-    render_files,
-    render_skill_text,
 )
 from .scan_home import LinkedSkills
 from .source_files import SECRET_CODE, describe_secrets, find_new_secrets
@@ -56,17 +53,13 @@ from .source_files import SECRET_CODE, describe_secrets, find_new_secrets
 class PublishRequest:
     """The options of a publication.
 
-    `strict` drops all fields outside the agentskills.io specification, even those that the
-    client reads. `overwrite` replaces files that others wrote. `rename` gives adopted skills
-    the names of their folders. `include` holds files to write although they came from other
-    homes. `allow` holds ids of findings that are not secrets. With
-    `dry_run` nothing is written.
+    `overwrite` replaces files that others wrote. `include` holds files to write although they
+    came from other homes. `allow` holds ids of findings that are not secrets. With `dry_run`
+    nothing is written.
     """
 
     rev: str = "@"
-    strict: bool = False
     overwrite: bool = False
-    rename: bool = False
     include: Collection[str] = ()
     allow: Collection[str] = ()
     dry_run: bool = False
@@ -114,8 +107,6 @@ class _Publication:
     ) -> None:
         self._brain, self._folder, self._layout = brain, folder, layout
         self._snapshot = brain.history.show(request.rev).info.snapshot
-        extra_fields = frozenset[str]() if request.strict else layout.extra_fields
-        self._form = RenderForm(layout.kind, extra_fields, request.strict, request.rename)
         self._records = load_records(folder) if folder.is_dir() else []
         self._own = next(filter(self._is_own_record, self._records), None)
         self._previous = self._own.files if self._own else {}
@@ -135,18 +126,49 @@ class _Publication:
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths, folder)
         self._outside: dict[str, Path | None] = {}
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
-        self._rendered = render_files(
-            brain, self._snapshot, self._plan, self._form, self._previous, self._adopted, progress
-        )
+        self._rows = self._find_rows()
         self._linked_skills = LinkedSkills(folder, layout)
         self._behind_link = self._leave_out_linked()
         self._behind_link |= self._leave_out_foreign(origins.sources, request.include)
-        self._notices = find_other_names(self._plan, self._rendered, layout.client)
+        self._notices = find_other_names(map(self._plan.files.__getitem__, self._rows), layout)
         self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
         self.conflicts: list[Notice] = []
         self._find_changes(progress)
+
+    def _find_rows(self) -> dict[str, PublishedFile]:
+        """Return the row of each file to publish; skip what was adopted and cannot be written."""
+        rows: dict[str, PublishedFile] = {}
+        broken: set[str] = set()
+        for home, planned in self._plan.files.items():
+            path, blob, state = planned.info.path, planned.info.blob, info_state(planned.info)
+            rows[home] = row = PublishedFile(
+                path, blob, form_name(self._layout.kind, planned.is_adopted), state
+            )
+            origin, before = self._adopted.get(home), self._previous.get(home)
+            if (origin and origin.state == state) or (before and before[:4] == row[:4]):
+                continue
+            if notice := self._refusal(planned):
+                self._plan.skipped.append(notice)
+                broken |= {planned.skill_path} if planned.is_skill_text else set()
+                del rows[home]
+        is_broken = {home for home in rows if self._plan.files[home].skill_path in broken}
+        return {home: row for home, row in rows.items() if home not in is_broken}
+
+    def _refusal(self, planned: PlannedFile) -> Notice | None:
+        """Return why a file cannot be written, None if it can."""
+        if reason := content_refusal(planned):
+            return Notice("not_published", planned.info.path, reason)
+        place = planned.inner or planned.client_path
+        if planned.kind == LINK and not is_safe_link_target(place, self._read(planned)):
+            return Notice("link_outside", planned.info.path, "the link points outside of its skill")
+        return None
+
+    def _read(self, planned: PlannedFile) -> bytes:
+        files = self._brain.files
+        read = files.read_stored if planned.kind == LINK else files.read
+        return read(planned.info.path, self._snapshot)
 
     def _locate(self, path: str) -> tuple[Path, str] | None:
         """Return the folder to write to, and the path of a file there; None behind a link.
@@ -183,8 +205,8 @@ class _Publication:
 
     def _leave_out(self, path: str, notice: Notice) -> None:
         """Leave out a file, with a notice unless it is as it was published or adopted last."""
-        file, known = self._rendered.pop(path, None), self._known_row(path)
-        if file and (known is None or known.state != file.entry.state):
+        row, known = self._rows.pop(path, None), self._known_row(path)
+        if row and (known is None or known.state != row.state):
             self._plan.skipped.append(notice)
 
     def _published_paths(self) -> set[str]:
@@ -216,7 +238,7 @@ class _Publication:
             is_leak = self._layout.skills_anywhere and is_from_user
             if not sources and not is_leak:
                 continue
-            if others and places[path] in self._rendered:
+            if others and places[path] in self._rows:
                 left_out.add(places[path])
                 names = ", ".join(sorted(branch for _, branch in others))
                 reason = f"it came from another home ({names}); --include writes it here too"
@@ -240,16 +262,15 @@ class _Publication:
                 if os.path.lexists(self._folder / path):
                     self._plan.skipped.append(Notice("behind_link", path, reason))
         states: dict[str, str] = {}
-        for root, places in self._by_root({*self._rendered, *obsolete}).items():
+        for root, places in self._by_root({*self._rows, *obsolete}).items():
             found = read_states(root, places)
             states |= {path: found[place] for place, path in places.items()}
         for path, state in states.items():
-            rendered = self._rendered.get(path)
-            if state != (rendered.entry.state if rendered else ""):
-                if rendered:
-                    self._write[path] = state
-                else:
-                    self._remove.append(path)
+            row = self._rows.get(path)
+            if row is None and state:
+                self._remove.append(path)
+            elif row and row.state != state:
+                self._write[path] = state
         self._hold_back_secrets(progress)
         for path in sorted((*self._write, *self._remove)):
             reason = self._conflict_reason(path, states[path])
@@ -265,8 +286,7 @@ class _Publication:
             planned = self._plan.files[path]
             if planned.kind == LINK:
                 continue
-            content = self._render(path).content
-            secrets = find_new_secrets(content, self._allow)
+            secrets = find_new_secrets(self._read(planned), self._allow)
             if secrets:
                 known = {finding.id for finding in find_secrets(self._read_adopted(path))}
                 secrets = [one for one in secrets if one.id not in known]
@@ -278,7 +298,7 @@ class _Publication:
                 )
         for path in list(self._write):
             if path in held_back or self._plan.files[path].skill_path in skills:
-                del self._write[path], self._rendered[path]
+                del self._write[path], self._rows[path]
 
     def _read_adopted(self, path: str) -> bytes:
         """Return the content with which a file was adopted, b"" if the brain has none."""
@@ -297,23 +317,12 @@ class _Publication:
         if any((state or ABSENT_STATE) in (entry.state, entry.was) for entry in entries):
             return ""
         origin = self._adopted.get(path)
-        if state and origin and state in (origin.state, self._adopted_form_state(path)):
+        if state and origin and state == origin.state:
             return ""
         since = "published" if entries else "adopted" if origin else ""
         if since:
             return f"was {'changed' if state else 'removed'} since it was {since}"
         return "exists already" if state else ""
-
-    def _adopted_form_state(self, path: str) -> str:
-        """Return the state of an adopted skill in the form in which it was published before."""
-        planned, before = self._plan.files.get(path), self._previous.get(path)
-        if planned is None or before is None or not planned.is_skill_text:
-            return ""
-        try:
-            content = self._read_adopted(path)
-            return file_state(render_skill_text(content, planned, self._form, before.form))
-        except InvalidInput:
-            return ""
 
     def _is_own_record(self, record: PublishRecord) -> bool:
         return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
@@ -322,11 +331,11 @@ class _Publication:
         """Write the files, with the record before and after."""
         was_killed = any(entry.was for entry in self._previous.values())
         clear_leftovers(
-            self._folder, self._brain.root, {*self._previous, *self._rendered} if was_killed else ()
+            self._folder, self._brain.root, {*self._previous, *self._rows} if was_killed else ()
         )
         paths = {*self._plan.files, *self._behind_link}
         kept = {path: row for path in paths if (row := self._known_row(path))}
-        final = {**kept, **{path: file.entry for path, file in self._rendered.items()}}
+        final = {**kept, **self._rows}
         meanwhile = {
             path: entry._replace(
                 was=(self._write[path] or ABSENT_STATE) if path in self._write else ""
@@ -336,7 +345,7 @@ class _Publication:
         removed = {path: row for path in self._remove if (row := self._known_row(path))}
         self._save_record({**removed, **meanwhile})
         for root, places in self._by_root(self._write).items():
-            write_working_files(root, self._render_changed(places, progress))
+            write_working_files(root, self._changed_files(places, progress))
         for root, places in self._by_root(self._remove).items():
             for place in places:
                 remove_working_file(root, place)
@@ -347,8 +356,8 @@ class _Publication:
         origin = self._adopted.get(path)
         if path in self._previous or origin is None:
             return self._previous.get(path)
-        name = self._form.adopted_name
-        return PublishedFile(origin.info.path, origin.info.blob, name, origin.state)
+        form = form_name(self._layout.kind, is_adopted=True)
+        return PublishedFile(origin.info.path, origin.info.blob, form, origin.state)
 
     def _by_root(self, paths: Iterable[str]) -> dict[Path, dict[str, str]]:
         """Return some paths by the place of each, by the folder that this is in."""
@@ -358,21 +367,13 @@ class _Publication:
             found.setdefault(root, {})[place] = path
         return found
 
-    def _render_changed(
+    def _changed_files(
         self, places: Mapping[str, str], progress: Progress
     ) -> Iterator[tuple[str, int, bytes]]:
         for done, (place, path) in enumerate(places.items()):
             progress("files written", done, len(places))
-            file = self._render(path)
-            yield place, file.kind, file.content
-
-    def _render(self, path: str) -> SourceFile:
-        entry, file = self._rendered[path]
-        if file is not None:
-            return file
-        return render_file(
-            self._brain, self._snapshot, self._plan.files[path], self._form, entry.form
-        )
+            planned = self._plan.files[path]
+            yield place, planned.kind, self._read(planned)
 
     def _save_record(self, files: Mapping[str, PublishedFile]) -> None:
         others = [record for record in self._records if not self._is_own_record(record)]
@@ -388,7 +389,7 @@ class _Publication:
             kind=self._layout.kind,
             written=[] if self.conflicts else sorted(self._write),
             removed=[] if self.conflicts else sorted(self._remove),
-            unchanged=len(self._rendered) - len(self._write),
+            unchanged=len(self._rows) - len(self._write),
             conflicts=self.conflicts,
             left_out=self._plan.skipped,
             held_back=self._held_back,

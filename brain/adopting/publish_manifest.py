@@ -4,9 +4,10 @@
       "files": {"skills/a/SKILL.md": {"path": "skills/a/SKILL.md", "blob": "…",
                                       "form": "…", "state": "…", "was": "…"}}}]}
 
-`state` is the published state, and `was` the state before if the publication may not have
-finished; both stand for content and kind. The record is untrusted input: it can claim a
-file for this brain, but never a path outside of the layout.
+`form` says whether the file went where it was adopted from. `state` is the published state, and
+`was` the state before if the publication may not have finished; both stand for content and kind.
+The record is untrusted input: it can claim a file for this brain, but never a path outside of
+the layout.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ MAX_PUBLISH_RECORD_BYTES = 512 << 20
 """Size of a record: enough for the largest brain, with paths of some 90 bytes."""
 _MAX_VALUES = 16 * MAX_FILES
 _MAX_DEPTH = 5
+ADOPTED_FORM, _RENAMED_FORM = "adopted", "renamed"
+"""Last parts of the `form` of files that went where they were adopted from. Earlier versions
+could rename skills there, and rendered others, as "kept" or "strict"."""
 ABSENT_STATE = "-"
 """As `was`: no file existed."""
 ENTRY_KINDS = {"file": FILE, "executable": EXECUTABLE, "link": LINK}
@@ -60,9 +64,14 @@ class PublishRecord(NamedTuple):
     files: Mapping[str, PublishedFile]
 
 
-def form_mode(form: str) -> str:
-    """Return the last part of the name of a form."""
-    return form.rpartition(":")[2]
+def form_name(kind: str, is_adopted: bool) -> str:
+    """Return the `form` of a file that is published at a kind of home."""
+    return f"2:{kind}:{ADOPTED_FORM if is_adopted else 'copied'}"
+
+
+def has_own_place(row: PublishedFile) -> bool:
+    """Tell whether a file was published where it had been adopted from."""
+    return row.form.rpartition(":")[2] in (ADOPTED_FORM, _RENAMED_FORM)
 
 
 def file_state(file: SourceFile | None) -> str:

@@ -204,7 +204,8 @@ class _SkillPlacement:
     """Maps the files of skills to paths at the client.
 
     A skill stays where it was adopted from. Each other one gets a folder: named as its own if
-    agentskills.io allows that name, else by its valid declared name, else by its slug.
+    agentskills.io allows that name, else by its valid declared name, else by its slug. For a
+    client that requires it, the declared name comes first.
     """
 
     def __init__(
@@ -226,7 +227,10 @@ class _SkillPlacement:
                     first_by_name.setdefault(skill.slug, skill)
             else:
                 waiting.append(skill)
-        for find_name in (_own_name, _declared_name, _slug_name):
+        finders = (_own_name, _declared_name, _slug_name)
+        if target.client in _REQUIRES_FOLDER_NAME:
+            finders = (_declared_name, _own_name, _slug_name)
+        for find_name in finders:
             for skill in waiting:
                 name = "" if skill.path in self._folders else find_name(skill)
                 if not name:
@@ -288,6 +292,28 @@ class _SkillPlacement:
             if skill is not None:
                 return skill, SKILL_FILES[0] if skill.path == path else path[len(place) + 1 :]
         return None, ""
+
+
+_REQUIRES_FOLDER_NAME = frozenset(("agentskills", "opencode"))
+"""Clients whose documentation requires the name of its folder as the name of a skill."""
+
+
+def find_other_names(files: Iterable[PlannedFile], target: HomeLayout) -> list[Notice]:
+    """Return notices of skills whose names the client does not accept."""
+    if target.client not in _REQUIRES_FOLDER_NAME:
+        return []
+    return [
+        Notice(
+            "name_not_folder",
+            planned.client_path,
+            f"its name is {printable_text(planned.skill.name)}; {target.client} requires that of "
+            "its folder",
+        )
+        for planned in files
+        if planned.skill is not None
+        and planned.is_skill_text
+        and normalize_name(planned.skill.name) != normalize_name(planned.folder_name)
+    ]
 
 
 def _places(skill: Skill) -> tuple[str, ...]:

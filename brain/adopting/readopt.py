@@ -3,9 +3,9 @@
 Both have something in common with the brain, from which their branch goes on, so that a merge
 knows which side changed what: of a copy it is the last snapshot that both have.
 
-Unchanged files that were published are files of the brain, rendered for a client. So the
-branch of the source continues from the published snapshot, and changes in the folder are merged
-as changes of that snapshot.
+Unchanged files that were published are files of the brain. So the branch of the source
+continues from the published snapshot, and changes in the folder are merged as changes of that
+snapshot.
 
 The record of a publication is in the folder, so it is untrusted. It is checked against the
 brain: the snapshot must be an ancestor of the head, and an entry counts only if publishing that
@@ -20,15 +20,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from ..digest import blob_id
 from ..errors import InvalidInput, NotFound
 from ..folder.handles import FolderHandles, open_root
-from ..merging import content_merge, lines
 from ..ops.import_states import BRAIN_OWNED_FILES, SourceFile
 from ..results import FileInfo, SnapshotInfo
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins
-from .layouts import LAYOUT_BY_KIND
 from .publish_manifest import (
     ABSENT_STATE,
     ENTRY_KINDS,
@@ -39,7 +36,6 @@ from .publish_manifest import (
     load_records,
 )
 from .publish_plan import PlannedFile, layout_by_kind, plan_publication
-from .publish_render import RenderForm, render_skill_text
 from .source_files import (
     DetectedSource,
     FilesRead,
@@ -120,10 +116,10 @@ def move_source_branch(brain: AdoptionBrain, branch: str, snapshot: str) -> None
     brain.branches.create(branch, snapshot)
 
 
-def restore_published_form(
+def restore_published_files(
     brain: AdoptionBrain, root: Path, published: PublishedState, state: SourceState
 ) -> SourceState:
-    """Return the state with published files restored to their path and form in the brain.
+    """Return the state with published files as the brain has them, and where.
 
     The source lacks the files that were not published; the brain keeps them.
     """
@@ -139,41 +135,17 @@ def restore_published_form(
                 continue
             if entry.path != path:
                 state.source_paths[entry.path] = state.source_paths.pop(path)
-            content = brain.files.read_stored(entry.path, published.snapshot)
             if file_state(file) in (entry.state, entry.was):
+                content = brain.files.read_stored(entry.path, published.snapshot)
                 yield entry.path, SourceFile(ENTRY_KINDS[published.kinds[entry.path]], content)
             else:
-                yield entry.path, _apply_client_edit(content, file, published.planned[home], entry)
+                yield entry.path, file
         for home, entry in published.rows.items():
             existed = entry.was != ABSENT_STATE and entry.blob == published.planned[home].info.blob
             if existed and not os.path.lexists(root / home):
                 yield entry.path, None
 
     return state._replace(files=restore_files(), keeps=lambda _: True)
-
-
-def _apply_client_edit(
-    content: bytes, file: SourceFile | None, planned: PlannedFile, entry: PublishedFile
-) -> SourceFile | None:
-    """Return the skill with the changes made to its published form.
-
-    If they cannot be separated, the file is returned as it is.
-    """
-    layout = LAYOUT_BY_KIND.get(entry.form.split(":")[1])
-    if file is None or not planned.is_skill_text or layout is None:
-        return file
-    form = RenderForm(layout.kind, layout.extra_fields)
-    try:
-        written = render_skill_text(content, planned, form, entry.form).content
-    except InvalidInput:
-        return file
-    if written == content or blob_id(written).hex() != entry.state:
-        return file
-    draft = content_merge.draft_merge(
-        entry.path, lines.ContentSides(written, content, file.content), ""
-    )
-    merged = content_merge.finish_merge(draft, None) if draft else None
-    return file if merged is None else file._replace(content=merged)
 
 
 SAME_BRAIN_KIND = "brain"

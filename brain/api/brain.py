@@ -441,9 +441,7 @@ class Brain(Part):
         folder: str | Path,
         rev: str = "@",
         *,
-        strict: bool = False,
         overwrite: bool = False,
-        rename: bool = False,
         include: Collection[str] = (),
         allow: Collection[str] = (),
         dry_run: bool = False,
@@ -453,8 +451,7 @@ class Brain(Part):
 
         With None as the client, the folder is written in the form in which it was adopted.
 
-        With conflicts nothing is written unless `overwrite` replaces foreign files. `strict`
-        drops fields that only the client reads; `rename` names adopted skills as their folders;
+        With conflicts nothing is written unless `overwrite` replaces foreign files.
         `include` names files, other than skills, to write although they came from other homes. A
         file with a secret not in `allow` is held back. Raises `Locked`, or `InvalidInput`.
         """
@@ -462,9 +459,7 @@ class Brain(Part):
 
         request = PublishRequest(
             rev=rev,
-            strict=strict,
             overwrite=overwrite,
-            rename=rename,
             include=include,
             allow=allow,
             dry_run=dry_run,

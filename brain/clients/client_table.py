@@ -97,8 +97,7 @@ class Client:
     """A program; a part that it does not have, or that is not known, is None.
 
     `known_by` says how the row is known: a program that made and read such files, or its
-    documentation. `fields`: front matter that it reads beyond
-    agentskills.io. `has_categories`: it supports folders of skills.
+    documentation. `has_categories`: it supports folders of skills.
     """
 
     title: str
@@ -106,7 +105,6 @@ class Client:
     home: ClientFolder | None = None
     project: ClientFolder | None = None
     mcp: McpSettings | None = None
-    fields: tuple[str, ...] = ()
     has_categories: bool = False
 
 

@@ -181,8 +181,8 @@ def set_version(content: bytes, number: str, slug: str) -> bytes:
     return fill_defaults(document, slug, slug, "", number).to_bytes()
 
 
-def set_name(content: bytes, name: str, add: bool = False) -> bytes:
-    """Return `content` with another name; front matter without one gets it if `add`.
+def set_name(content: bytes, name: str) -> bytes:
+    """Return `content` with another name, unchanged if it has none.
 
     Raises `InvalidInput` for front matter that cannot be read.
     """
@@ -191,7 +191,7 @@ def set_name(content: bytes, name: str, add: bool = False) -> bytes:
         return content
     front_matter = parse_front_matter(document.front_matter)
     field = front_matter.fields.get("name")
-    if not add if field is None else field.kind == TEXT_KIND and field.value == name:
+    if field is None or (field.kind == TEXT_KIND and field.value == name):
         return content
     changed = set_field(front_matter, "name", name, document.newline)
     return document._replace(front_matter=changed.text).to_bytes()

@@ -286,7 +286,7 @@ PUBLISH_CLIENTS = (
     examples=(
         "brain publish ~/.hermes --dry-run",
         "brain publish --to claude ~/code/project",
-        "brain publish --to agentskills dist/skills --strict",
+        "brain publish --to agentskills dist/skills",
     ),
     exits=OVERWRITE_EXITS,
 )
@@ -298,9 +298,7 @@ PUBLISH_CLIENTS = (
     type=click.Choice(PUBLISH_CLIENTS),
     help="The program that reads DIR (default: that from which DIR was adopted).",
 )
-@flag("--strict", help="Write only what agentskills.io allows.")
 @flag("--overwrite", help="Replace files that this brain did not write.")
-@flag("--rename", help="Give skills adopted from DIR the names of their folders.")
 @repeated_option(
     "--include",
     metavar="PATH",
@@ -314,9 +312,7 @@ def publish_command(
     directory: str,
     client: str | None,
     rev: str | None,
-    strict: bool,
     overwrite: bool,
-    rename: bool,
     include: tuple[str, ...],
     dry_run: bool,
     allow: tuple[str, ...],
@@ -324,9 +320,8 @@ def publish_command(
     """Export to other programs.
 
     DIR is a project or the home of the program, or a folder of skills; REV is the snapshot to
-    publish (default: @, the head). Memory and
-    prompts are exported too if the program has a place for them. The metadata of a copy
-    has its version and the fields that the program does not know. Published files that
+    publish (default: @, the head). Each file is copied as the brain has it. Memory and
+    prompts are exported too if the program has a place for them. Published files that
     the brain no longer has are removed; files that were edited there are kept. A file
     with a secret is held back and reported; the exit status is then 1.
     """
@@ -339,9 +334,7 @@ def publish_command(
             client,
             directory,
             rev or "@",
-            strict=strict,
             overwrite=overwrite,
-            rename=rename,
             include=include,
             allow=allow,
             dry_run=dry_run,

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish
+from brain.adopting import publish
 from brain.adopting.publish_manifest import RECORD_NAME
 from tests.campaigns.publish_back import FileState, read_home
 
@@ -138,10 +137,8 @@ CLIENTS = st.sampled_from(["claude", "codex", "hermes", "openclaw", "agentskills
 
 
 @settings(max_examples=10, deadline=None)
-@given(skills=SKILLS, client=CLIENTS, strict=st.booleans())
-def test_adopted_published_and_adopted_again_skills_are_the_same(
-    tmp_path_factory, skills, client, strict
-):
+@given(skills=SKILLS, client=CLIENTS)
+def test_adopted_published_and_adopted_again_skills_are_the_same(tmp_path_factory, skills, client):
     root = tmp_path_factory.mktemp("skills")
     for slug, (about, version, field, body, files) in skills.items():
         folder = root / "home/skills" / slug
@@ -154,14 +151,11 @@ def test_adopted_published_and_adopted_again_skills_are_the_same(
             (folder / name).write_bytes(content)
     Brain.adopt(root / "home", root / "one")
     with Brain.open(root / "one") as one:
-        done = publish(one, client, root / "out", PublishRequest(strict=strict))
+        done = publish(one, client, root / "out")
         assert not [row for row in done.left_out if row.path.startswith("skills/")]
-        assert publish(one, client, root / "out", PublishRequest(strict=strict)).unchanged == len(
-            done.written
-        )
-        if strict or client == "agentskills":
-            for place in (root / "out").rglob("SKILL.md"):
-                assert validate(place.parent) == []
+        assert publish(one, client, root / "out").unchanged == len(done.written)
+        for place in (root / "out").rglob("SKILL.md"):
+            assert place.read_bytes() == one.files.read(f"skills/{place.parent.name}/SKILL.md")
         assert not Brain.adopt(root / "out", root / "one", kind=client).changed
         (root / "out" / RECORD_NAME).unlink()
         Brain.adopt(root / "out", root / "two", kind=client)

@@ -39,7 +39,7 @@ def test_the_other_fields_are_read_as_before_or_the_edit_is_refused(head, newlin
         before = read(content)
         for edited, fields in (
             (set_version(content, "9", "slug"), {"version", "metadata"}),
-            (set_name(content, "other", add=True), {"name"}),
+            (set_name(content, "other"), {"name"}),
         ):
             after = _require_readable(edited)
             for key in before.fields.keys() - fields:

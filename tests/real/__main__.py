@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish
+from brain.adopting import publish
 from brain.adopting.publish_manifest import RECORD_NAME
 from brain.receipts.receipt import receipt_to_json
 from brain.receipts.transcripts import read_transcript
@@ -198,7 +198,7 @@ def _go_through(name: str, root: Path, model: Model) -> None:
     )
     with Brain.init(teacher) as brain:
         brain.snapshot()
-        publish(brain, name, program.home, PublishRequest(strict=True))
+        publish(brain, name, program.home)
     model.asked.clear()
     seen = ask() + "".join(model.asked)
     done = Brain.adopt(program.home, root / "brain")
@@ -230,7 +230,7 @@ def _write_back(name: str, program: Program, folder: Path) -> None:
     before = _read_files(program.home)
     with Brain.open(folder) as brain:
         brain.skills.upsert(SLUG, skill_text(SLUG, ABOUT))
-        publish(brain, name, program.home, PublishRequest())
+        publish(brain, name, program.home)
     after = _read_files(program.home)
     moved = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     allowed = {path for path in moved if SLUG in path or path.endswith(RECORD_NAME)}

@@ -4,10 +4,9 @@ import os
 import sqlite3
 
 import pytest
-from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish, source_files
+from brain.adopting import publish, source_files
 from brain.adopting.sources import detect_source
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER, skill_text, write_files
@@ -178,8 +177,6 @@ HEADS = {
     "cat/clash": skill_text("clash", "First.").encode(),
     "clash": skill_text("clash", "Second.").encode(),
 }
-REFUSED = {"latin", "utf16"}
-"""Skills that a brain keeps, and that no client could read."""
 
 
 @pytest.fixture
@@ -245,34 +242,24 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(tmp_path, 
     }
 
 
-@pytest.mark.parametrize(
-    ("client", "strict"),
-    [
-        ("claude", False),
-        ("codex", True),
-        ("hermes", False),
-        ("hermes", True),
-        ("openclaw", False),
-        ("agentskills", True),
-    ],
-)
-def test_what_a_client_gets_of_it_comes_back_as_what_it_was(tmp_path, home, client, strict):
+@pytest.mark.parametrize("client", ["claude", "codex", "hermes", "openclaw", "agentskills"])
+def test_what_a_client_gets_of_it_comes_back_as_what_it_was(tmp_path, home, client):
     Brain.adopt(home, tmp_path / "brain")
     out = tmp_path / "out"
     with Brain.open(tmp_path / "brain") as brain:
         head = brain.head
-        done = publish(brain, client, out, PublishRequest(strict=strict))
+        done = publish(brain, client, out)
         refused = {row.path: row.message for row in done.left_out}
-        assert {f"skills/{name}/SKILL.md" for name in REFUSED} <= refused.keys()
+        copies = {path.read_bytes() for path in out.rglob("SKILL.md")}
+        for name in ("latin", "utf16"):  # copied as they are, though no client could read them
+            assert brain.files.read(f"skills/{name}/SKILL.md") in copies
         assert refused["skills/C++/SKILL.md"] == "skills/C#/SKILL.md has the same slug, c"
         assert refused["skills/C++/more.md"] == "skills/C#/SKILL.md has the same slug, c"
         assert "skills/cat/clash/SKILL.md" in refused and "skills/linked" in refused
         Brain.adopt(out, brain.root)
         assert not brain.history.diff(head, "@").changes
-        assert not publish(brain, client, out, PublishRequest(strict=strict)).written
-    folders = [path.parent for path in out.rglob("SKILL.md")]
-    faults = [fault for folder in folders for fault in validate(folder)]
-    assert len(folders) > 8 and not (strict and faults)
+        assert not publish(brain, client, out).written
+    assert len(list(out.rglob("SKILL.md"))) > 8
 
 
 TEXT = "---\nname: a\ndescription: A\n---\n"

@@ -1,5 +1,6 @@
 """Homes that were adopted, and get back what the brain changed since."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from brain import Brain
 from brain.adopting import PublishRequest, publish
 from brain.adopting.publish_manifest import RECORD_NAME
+from brain.digest import blob_id
 from brain.errors import InvalidInput
 from tests.campaigns.publish_back import LAYOUTS, find_skills, read_home, run_layout
 from tests.support.agent_homes import skill_text, write_files
@@ -103,20 +105,12 @@ def test_a_new_file_of_a_skill_goes_into_the_folder_the_skill_was_adopted_from(h
     ]
 
 
-def test_a_new_skill_is_rendered_for_the_client(home, brain):
-    edit(brain, "skills/0x10/SKILL.md", skill_text("Sixteen", "A number."))
+def test_a_new_skill_is_copied_too(home, brain):
+    text = skill_text("Sixteen", "A number.", "version: 1.10\n")
+    edit(brain, "skills/0x10/SKILL.md", text)
     assert publish(brain, "claude", home).written == ["skills/0x10/SKILL.md"]
-    assert '\nname: "0x10"\n' in (home / "skills/0x10/SKILL.md").read_text()
+    assert (home / "skills/0x10/SKILL.md").read_text() == text
     assert not Brain.adopt(home, brain.root).changed
-
-
-@pytest.mark.parametrize("name", ["2024", "true", "null", "1e5", "0x10", "no", "1-2", "12"])
-def test_a_name_that_yaml_reads_as_another_type_is_quoted(tmp_path, name):
-    root = write_files(tmp_path / "brain", {f"skills/{name}/SKILL.md": "No front matter.\n"})
-    with Brain.init(root) as brain:
-        brain.snapshot()
-        publish(brain, "agentskills", tmp_path / "out")
-    assert f'\nname: "{name}"\n' in (tmp_path / "out" / name / "SKILL.md").read_text()
 
 
 def test_what_the_brain_removed_is_removed_from_the_home(home, brain):
@@ -183,11 +177,10 @@ def test_a_change_in_the_home_that_was_adopted_is_no_conflict(home, brain):
     assert place.read_text().endswith("Mine.\nOurs.\n")
 
 
-def test_a_change_of_a_rendered_skill_that_was_adopted_is_no_conflict(tmp_path, brain):
+def test_a_change_of_a_copied_skill_that_was_adopted_is_no_conflict(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "codex", out)
     place = out / ".agents/skills/1/SKILL.md"
-    assert "\nname: second-brain\n" not in place.read_text()
     place.write_text(place.read_text() + "Mine.\n")
     Brain.adopt(out, brain.root)
     edit(brain, "skills/1/SKILL.md", (brain.root / "skills/1/SKILL.md").read_text() + "Ours.\n")
@@ -206,34 +199,31 @@ def test_a_skill_added_in_the_home_later_keeps_its_bytes_too(home, brain):
     assert (home / "skills/Later_One/SKILL.md").read_text() == text + "More.\n"
 
 
-def test_strict_rewrites_what_does_not_conform(home, brain):
-    done = publish(brain, "claude", home, PublishRequest(strict=True))
-    assert "skills/1/SKILL.md" in done.written and "skills/outer/SKILL.md" not in done.written
-    assert '\nname: "1"\n' in (home / "skills/1/SKILL.md").read_text()
-
-
-def test_names_stay_until_they_are_to_follow_the_folders(home, tmp_path):
+def test_a_name_that_the_client_refuses_is_told_and_stays(home, tmp_path):
     Brain.adopt(home / "skills", tmp_path / "other")
     with Brain.open(tmp_path / "other") as brain:
-        before = read_home(home)
         done = publish(brain, "agentskills", home / "skills")
         assert not done.written
         messages = {row.path: row.message for row in done.notices}
         assert messages["1/SKILL.md"].startswith("its name is second-brain; agentskills requires")
         assert "outer/SKILL.md" not in messages
-        done = publish(brain, "agentskills", home / "skills", PublishRequest(rename=True))
-        assert "1/SKILL.md" in done.written and "outer/SKILL.md" not in done.written
-        assert not done.notices
-        text = (home / "skills/1/SKILL.md").read_text()
-        assert text == skill_text("second-brain", "Remember.").replace(
-            "name: second-brain", 'name: "1"'
-        )
-        again = publish(brain, "agentskills", home / "skills")
-        assert not again.written and not again.notices
-        assert not Brain.adopt(home / "skills", brain.root).changed
-        after = read_home(home)
-        same = [name for name in before if before[name] == after[name]]
-        assert len(before) - len(same) == len(done.written)
+
+
+def test_what_an_earlier_version_rendered_becomes_what_the_brain_has(home, brain):
+    publish(brain, "claude", home)
+    rendered = b"---\nname: '1'\ndescription: Remember.\n---\n"
+    (home / "skills/1/SKILL.md").write_bytes(rendered)
+    record = json.loads((home / RECORD_NAME).read_text())
+    for form in ("kept", "strict", "renamed"):
+        row = record["published"][0]["files"]["skills/1/SKILL.md"]
+        row |= {"form": f"2:claude-home:{form}", "state": blob_id(rendered).hex()}
+        (home / RECORD_NAME).write_text(json.dumps(record))
+        (home / "skills/1/SKILL.md").write_bytes(rendered)
+        assert not Brain.adopt(home, brain.root).changed
+        done = publish(brain, "claude", home)
+        assert (done.written, done.conflicts) == (["skills/1/SKILL.md"], [])
+        text = brain.files.read("skills/1/SKILL.md")
+        assert (home / "skills/1/SKILL.md").read_bytes() == text
 
 
 def test_a_skill_held_back_is_not_taken_for_a_change_of_the_home(home, brain):
