@@ -491,12 +491,13 @@ def edit(
 def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
     """Remove a skill with all its files; a new one of its slug continues its versions.
 
+    Files in its folder that are not recorded yet are recorded first, so that `undo` has them.
     Raises `NotFound` (`no_skill`), or `Conflict` (`holds_skills`) if other skills are in
     folders below its own.
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(slug, 80)}") as txn:
         skill = Skills(txn.state).find(slug)
-        txn.record_edits_at(list_skill_files(txn, skill))
+        txn.record_edits_below([skill.folder or skill.path])
         skill = Skills(txn.state).find(slug)
         removed: Edits = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
@@ -597,9 +598,6 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
             code="bad_name",
             hint="a renamed skill stays in its folder; give the new name alone",
         )
-    from ..folder.ignore import IgnoreRules
-    from ..folder.scan import scan_files
-
     new_slug = slugify(new_name)
     description = f"rename {printable_text(slug, 80)} to {new_slug}"
     with locked_write_transaction(session, "rename", description) as txn:
@@ -611,13 +609,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
             path = f"{place.rpartition('/')[0]}/{new_slug}/{file}"
         _refuse_taken_name(txn, skill, new_slug, path)
         # 2. What the user changed in its folder, so that nothing is left behind.
-        files = list_skill_files(txn, skill)
-        if skill.folder is not None and session.has_folder:
-            rules = IgnoreRules.load(session.root)
-            scan = scan_files(session.root, rules, None, only=[skill.folder.rstrip("/")])
-            working_copy.refuse_skipped(scan.skipped)
-            files += [file.path for file in scan.changed]
-        txn.record_edits_at(files)
+        txn.record_edits_below([skill.folder or skill.path])
         skill = Skills(txn.state).load(skill.path)
         # 3. Its text, at a version that neither name ever had.
         content = session.reader.read_blob(skill.blob)

@@ -139,6 +139,23 @@ class WriteTransaction:
             working_copy.store_edits_at(self.store_tx, self.state, list(paths))
         )
 
+    def record_edits_below(self, places: Iterable[str]) -> None:
+        """Record what the user changed or added in some folders, or files, before they go.
+
+        Raises `InvalidInput` for what a brain cannot hold.
+        """
+        places = [place.rstrip("/") for place in places]
+        files = [entry.path for place in places for entry in self.state.walk_below(place)]
+        if places and self.session.has_folder:
+            from ..folder.ignore import IgnoreRules
+            from ..folder.scan import scan_files
+
+            rules = IgnoreRules.load(self.session.root)
+            scan = scan_files(self.session.root, rules, None, only=places)
+            working_copy.refuse_skipped(scan.skipped)
+            files += [file.path for file in scan.changed]
+        self.record_edits_at(dict.fromkeys(files))
+
     def mask_secrets(self, message: str) -> str:
         """Return a message without secrets: a recorded message cannot be redacted."""
         if not message:

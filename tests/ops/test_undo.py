@@ -1,6 +1,6 @@
 import pytest
 
-from brain import Conflict, InvalidInput, NotFound
+from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.repo import session
 from tests.support.brains import write_file
 from tests.support.refusals import raises_code
@@ -246,3 +246,22 @@ def test_a_folder_gives_way_to_a_file_only_with_all_that_is_in_it(brain, is_reco
         brain.redo()
     assert "memory/place/inner/mine.md" in refused.value.message
     assert brain.head == with_folder and mine.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("remove", ["delete", "retire"])
+def test_what_was_not_recorded_yet_goes_with_its_skill_and_comes_back(tmp_path, remove):
+    brain = Brain.init(tmp_path / "agent", author="tester")
+    brain.skills.upsert("reentrancy", "Look for calls.\n", description="Calls")
+    folder = brain.root / "skills/reentrancy"
+    (folder / "notes.md").write_text("Notes on x.\n")
+    (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "By hand.\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    if remove == "delete":
+        brain.skills.delete("reentrancy")
+    else:
+        brain.programs.retire("reentrancy", "unused")
+    assert not folder.exists() or not list(folder.iterdir())
+    brain.snapshot()
+    assert [skill.slug for skill in brain.skills.list()] == []
+    brain.undo()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

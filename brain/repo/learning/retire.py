@@ -95,8 +95,8 @@ def retire_by(
         )
     with locked_write_transaction(session, "retire", f"retire {printable_text(slug, 80)}") as txn:
         skill = find_skill_or_retired(txn.state, slug)
-        retired = _list_retired_files(txn, skill.slug)
-        txn.record_edits_at([*list_skill_files(txn, skill), *retired])
+        txn.record_edits_at(_list_retired_files(txn, skill.slug))
+        txn.record_edits_below([skill.folder or skill.path])
         check(txn)
         skill = find_skill_or_retired(txn.state, slug)
         refuse_nested_skills(txn, skill, list_skill_files(txn, skill))
