@@ -311,7 +311,6 @@ def _import_and_merge(
         detected,
         brain.root,
         state._replace(source_paths=taken),
-        imported.steps,
         brain=brain,
         branch=imported.branch,
         changed=brain.head != head,
@@ -365,9 +364,7 @@ def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainO
             message = f"Adopt {detected.kind} in place"
             imported = brain.imports.record_folder(build_source(detected), message)
             state = _map_in_place(state, rules, {info.path for info in brain.files.list()})
-            return _adopted_result(
-                detected, None, state, imported.steps, brain=brain, changed=bool(imported.steps)
-            )
+            return _adopted_result(detected, None, state, brain=brain, changed=bool(imported.steps))
 
 
 def _map_in_place(state: SourceState, rules: IgnoreFileChange, recorded: set[str]) -> SourceState:
@@ -402,7 +399,6 @@ def _adopted_result(
     detected: DetectedSource,
     into: Path | None,
     state: SourceState,
-    steps: int = 1,
     *,
     brain: AdoptionBrain | None = None,
     branch: str | None = None,
@@ -422,7 +418,6 @@ def _adopted_result(
         source=detected.place,
         in_place=into is None,
         branch=branch,
-        steps=steps,
         changed=changed,
         taken=[AdoptedFile(path, source) for path, source in adopted],
         left_out=state.skipped.notices,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import Conflict, InvalidInput, NotFound
@@ -49,47 +48,35 @@ from .scan_home import LinkedSkills
 from .source_files import SECRET_CODE, describe_secrets, find_new_secrets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishRequest:
-    """The options of a publication.
-
-    `overwrite` replaces files that others wrote. `include` holds files to write although they
-    came from other homes. `allow` holds ids of findings that are not secrets. With `dry_run`
-    nothing is written.
-    """
-
-    rev: str = "@"
-    overwrite: bool = False
-    include: Collection[str] = ()
-    allow: Collection[str] = ()
-    dry_run: bool = False
-
-
-DEFAULT_REQUEST = PublishRequest()
-
-
 def publish(
     brain: AdoptionBrain,
     client: str | None,
     folder: Path,
-    request: PublishRequest = DEFAULT_REQUEST,
+    rev: str = "@",
+    *,
+    overwrite: bool = False,
+    include: Collection[str] = (),
+    allow: Collection[str] = (),
+    dry_run: bool = False,
     progress: Progress = no_progress,
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
     Without a client the folder is written in the form in which it was adopted. A file that would
-    change and has a secret is held back. With conflicts nothing is written. Raises `InvalidInput`
+    change and has a secret is held back, unless `allow` has the ids of its findings. With
+    conflicts nothing is written, unless `overwrite` replaces files that others wrote. `include`
+    are files to write although they came from other homes. Raises `InvalidInput`
     (`bad_client`, `own_folder`, `bad_record`), `Locked`, `Conflict` (`merging`) while an adoption
     from there is unfinished, and what writing raises.
     """
     folder = folder.absolute()
     layout = client_layout(client, folder) if client else adopted_layout(brain, folder)
     refuse_own_folder(brain.root, folder, layout)
-    with nullcontext() if request.dry_run else hold_publish_lock(folder):
-        job = _Publication(brain, folder, layout, request, progress)
-        if request.overwrite:
+    with nullcontext() if dry_run else hold_publish_lock(folder):
+        job = _Publication(brain, folder, layout, rev, include, allow, progress)
+        if overwrite:
             job.conflicts.clear()
-        if not job.conflicts and not request.dry_run:
+        if not job.conflicts and not dry_run:
             job.write_files(progress)
         return job.result()
 
@@ -102,11 +89,13 @@ class _Publication:
         brain: AdoptionBrain,
         folder: Path,
         layout: HomeLayout,
-        request: PublishRequest,
+        rev: str,
+        include: Collection[str],
+        allow: Collection[str],
         progress: Progress,
     ) -> None:
         self._brain, self._folder, self._layout = brain, folder, layout
-        self._snapshot = brain.history.show(request.rev).info.snapshot
+        self._snapshot = brain.history.show(rev).info.snapshot
         self._records = load_records(folder) if folder.is_dir() else []
         self._own = next(filter(self._is_own_record, self._records), None)
         self._previous = self._own.files if self._own else {}
@@ -125,11 +114,11 @@ class _Publication:
         self._linked_folders, self._home_paths = origins.linked_folders, origins.home_paths
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths, folder)
         self._outside: dict[str, Path | None] = {}
-        self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
+        self._allow = {*allow, *read_manifest_at(brain, self._snapshot).accepted}
         self._rows = self._find_rows()
         self._linked_skills = LinkedSkills(folder, layout)
         self._behind_link = self._leave_out_linked()
-        self._behind_link |= self._leave_out_foreign(origins.sources, request.include)
+        self._behind_link |= self._leave_out_foreign(origins.sources, include)
         self._notices = find_other_names(map(self._plan.files.__getitem__, self._rows), layout)
         self._held_back: list[Notice] = []
         self._write: dict[str, str] = {}

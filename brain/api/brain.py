@@ -455,16 +455,20 @@ class Brain(Part):
         `include` names files, other than skills, to write although they came from other homes. A
         file with a secret not in `allow` is held back. Raises `Locked`, or `InvalidInput`.
         """
-        from ..adopting.publish import PublishRequest, publish
+        from ..adopting.publish import publish
 
-        request = PublishRequest(
-            rev=rev,
+        return call_system(
+            publish,
+            self,
+            client,
+            Path(folder),
+            rev,
             overwrite=overwrite,
             include=include,
             allow=allow,
             dry_run=dry_run,
+            progress=progress or no_progress,
         )
-        return call_system(publish, self, client, Path(folder), request, progress or no_progress)
 
     def watch(self, *, debounce: float = 0.5, max_wait: float = 10.0) -> Watch:
         """Return the watcher that records changes of the folder, as a context manager.

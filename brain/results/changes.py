@@ -206,11 +206,10 @@ class Adopted(NamedTuple):
     """The outcome of an adoption.
 
     `path` is the folder of the brain, `source` the adopted folder or file. `branch` has the
-    states of the source, None if the brain is the source itself. `steps` counts the new
-    states. `brain` and `snapshot` are None for a preview. With `conflicts` the new states
-    stay on the branch until they are resolved. `notices` name imported files that may hold a
-    secret, imported skills whose names look like those of other skills, and a source that is a
-    damaged brain (`damaged_brain`).
+    states of the source, None if the brain is the source itself. `brain` and `snapshot` are
+    None for a preview. With `conflicts` the new states stay on the branch until they are
+    resolved. `notices` name imported files that may hold a secret, imported skills whose names
+    look like those of other skills, and a source that is a damaged brain (`damaged_brain`).
     """
 
     brain: str | None
@@ -220,7 +219,6 @@ class Adopted(NamedTuple):
     source: str
     in_place: bool
     branch: str | None
-    steps: int
     changed: bool
     taken: list[AdoptedFile]
     left_out: list[Notice]

@@ -264,15 +264,13 @@ def _folders_with_skills(result: Adopted) -> Iterator[str]:
 
 
 def _adopted_counts(result: Adopted) -> Iterator[str]:
-    """Yield the counts of skills, files and, if several, states."""
+    """Yield the counts of skills and files."""
     from brain.skills.skill_layout import FOLDER_SUFFIXES, find_skill_paths
 
     skills = find_skill_paths(placed.path for placed in result.taken)
     if count := sum(path.endswith(FOLDER_SUFFIXES) for path in skills):
         yield pluralize(count, "skill")
     yield pluralize(len(result.taken), "file")
-    if result.steps > 1:
-        yield pluralize(result.steps, "state")
 
 
 PUBLISH_CLIENTS = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish
+from brain.adopting import publish
 from brain.errors import Locked
 from tests.support.agent_homes import skill_text, write_files
 
@@ -93,9 +93,7 @@ def test_two_publications_do_not_meet_in_one_folder(tmp_path, brain):
     fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(Locked):
         publish(brain, "agentskills", out)
-    assert publish(
-        brain, "agentskills", out, PublishRequest(dry_run=True)
-    ).written and not os.listdir(out)
+    assert publish(brain, "agentskills", out, dry_run=True).written and not os.listdir(out)
     os.close(handle)
     assert publish(brain, "agentskills", out).written
 

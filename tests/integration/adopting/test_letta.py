@@ -40,7 +40,7 @@ def test_the_core_of_a_memfs_is_in_the_prompt_and_the_rest_is_memory(tmp_path):
     more: GitFiles = {**top, "reference/MEMORY.md": b"Deep.\n", "skills/sail/SKILL.md": skill}
     memfs(tmp_path / "memory", top, more)
     done = taken(tmp_path / "memory", tmp_path / "brain")
-    assert (done.kind, done.steps) == ("letta", 1)
+    assert (done.kind, done.changed) == ("letta", True)
     text = prompt(tmp_path / "brain")
     assert "I am patient." in text and "likes ships" in text
     assert "Deep." not in text and "▸ sail: Sail." in text
@@ -70,7 +70,7 @@ def test_new_memories_of_letta_and_of_the_brain_come_together(tmp_path):
     repo.check_out()
     with Brain.open(tmp_path / "brain") as brain:
         brain.snapshot("Ours")
-    assert taken(tmp_path / "memory", tmp_path / "brain").steps == 1
+    assert taken(tmp_path / "memory", tmp_path / "brain").changed
     assert "And curious." in prompt(tmp_path / "brain") and "Ours." in prompt(tmp_path / "brain")
 
 
@@ -80,4 +80,4 @@ def test_a_copy_of_a_memfs_without_its_history_is_one_state(tmp_path):
     for name, content in (("persona.md", PERSONA), ("human.md", HUMAN), ("MEMORY.md", b"# M\n")):
         (folder / name).write_bytes(content)
     done = taken(folder, tmp_path / "brain")
-    assert (done.kind, done.steps) == ("letta", 1)
+    assert (done.kind, done.changed) == ("letta", True)

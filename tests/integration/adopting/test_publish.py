@@ -9,7 +9,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish, source_files
+from brain.adopting import publish, source_files
 from brain.adopting.publish_manifest import (
     RECORD_NAME,
     PublishedFile,
@@ -96,7 +96,7 @@ def test_a_home_that_its_program_uses_is_written_as_a_home(
     client = shape.partition("-")[0]
     home = HOME_MAKERS[shape][1](tmp_path / (f".{client}" if called else "other"))
     write_files(home, {"CLAUDE.md": "All.\n", "AGENTS.md": "All.\n", "agents/a.md": "A.\n"})
-    done = publish(brain, client, home, PublishRequest(overwrite=True))
+    done = publish(brain, client, home, overwrite=True)
     assert {f"{skills}/lint/SKILL.md", beside} <= set(done.written)
     assert not [path for path in done.written if path.startswith(".")]
 
@@ -111,8 +111,7 @@ def test_a_project_with_folders_like_those_of_a_home_is_written_as_a_project(
         {"skills/x/SKILL.md": skill_text("x", "X."), "agents/a.md": "A.\n", "CLAUDE.md": ""},
     )
     assert (
-        f"{inside}/skills/lint/SKILL.md"
-        in publish(brain, client, project, PublishRequest(overwrite=True)).written
+        f"{inside}/skills/lint/SKILL.md" in publish(brain, client, project, overwrite=True).written
     )
 
 
@@ -177,7 +176,7 @@ def test_what_was_changed_there_by_hand_stops_it_before_anything_is_written(tmp_
     assert [row.path for row in done.conflicts] == ["notes/SKILL.md"] and not done.written
     assert files(out) == before
     if what != "made a folder":
-        assert publish(brain, "agentskills", out, PublishRequest(overwrite=True)).written
+        assert publish(brain, "agentskills", out, overwrite=True).written
         assert not publish(brain, "agentskills", out).conflicts and not place.is_symlink()
         assert (out / "letters/SKILL.md").read_text() == before["letters/SKILL.md"]
 
@@ -207,7 +206,7 @@ def test_two_brains_publish_into_one_folder(tmp_path, brain):
 
 
 def test_a_dry_run_writes_nothing(tmp_path, brain):
-    done = publish(brain, "claude", tmp_path / "out", PublishRequest(dry_run=True))
+    done = publish(brain, "claude", tmp_path / "out", dry_run=True)
     assert len(done.written) == 5 and not (tmp_path / "out").exists()
 
 
@@ -300,7 +299,7 @@ def test_nothing_is_written_through_a_link(tmp_path, brain):
     done = publish(brain, "agentskills", tmp_path / "out")
     behind = {"skills/lint/SKILL.md", "skills/lint/scripts/run.sh"}
     assert {row.path for row in done.left_out if row.code == "behind_link"} == behind
-    publish(brain, "agentskills", tmp_path / "out", PublishRequest(overwrite=True))
+    publish(brain, "agentskills", tmp_path / "out", overwrite=True)
     assert files(elsewhere) == {"keep": ""}
 
 

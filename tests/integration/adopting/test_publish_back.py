@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import PublishRequest, publish
+from brain.adopting import publish
 from brain.adopting.publish_manifest import RECORD_NAME
 from brain.digest import blob_id
 from brain.errors import InvalidInput
@@ -133,7 +133,7 @@ def test_nothing_is_removed_for_a_snapshot_from_before_the_adoption(tmp_path, ho
     with Brain.init(root) as brain:
         earlier = brain.snapshot().snapshot
         Brain.adopt(home, root)
-        done = publish(brain, "claude", home, PublishRequest(rev=earlier))
+        done = publish(brain, "claude", home, rev=earlier)
         assert (done.written, done.removed) == (["skills/a/SKILL.md"], [])
 
 
@@ -156,7 +156,7 @@ def test_what_somebody_changed_in_the_home_meanwhile_is_a_conflict(home, brain, 
         ("skills/1/SKILL.md", f"was {verb} since it was adopted")
     ]
     assert read_home(home) == before and not (home / RECORD_NAME).exists()
-    assert publish(brain, "claude", home, PublishRequest(overwrite=True)).written
+    assert publish(brain, "claude", home, overwrite=True).written
 
 
 def test_a_skill_removed_here_and_changed_there_is_a_conflict(home, brain):

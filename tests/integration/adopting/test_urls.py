@@ -121,13 +121,13 @@ def test_the_newest_commit_of_a_url_is_adopted_and_again_with_what_is_new(
     url, repository, tmp_path
 ):
     done = Brain.adopt(url, tmp_path / "brain")
-    assert (done.kind, done.source, done.steps) == ("agentskills", url, 1)
+    assert (done.kind, done.source, done.changed) == ("agentskills", url, True)
     assert [place.path for place in done.taken] == ["skills/plugins/db/skills/migrate/SKILL.md"]
     assert not Brain.adopt(url, tmp_path / "brain").changed
     tip = repository.run_git("rev-parse", "HEAD").decode().strip()
     repository.commit(MORE, tip, message=b"Add seed\n")
     repository.run_git("update-server-info")
-    assert Brain.adopt(url, tmp_path / "brain").steps == 1
+    assert Brain.adopt(url, tmp_path / "brain").changed
     with Brain.open(tmp_path / "brain") as brain:
         assert {skill.slug for skill in brain.skills.list()} == {"migrate", "seed"}
         assert brain.verify(deep=True).ok and brain.status().clean
