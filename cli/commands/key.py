@@ -211,16 +211,16 @@ def key_revoke_command(
 
     Verification then fails for snapshots that the key signed since REV, until enough
     other trusted keys sign them. To replace a key, trust the new one and revoke the old one
-    with --keep-signatures, which removes it from the trust file. KEY is as for 'brain key
-    trust'.
+    with --keep-signatures, which removes it from the trust file. KEY is 'ed25519:' and 64 hex
+    digits, its name in the trust file, or the name of one of your keys.
     """
     if keep_signatures and (reason or since):
         raise click.UsageError("--keep-signatures takes neither --reason nor --since.")
     if not keep_signatures and not reason:
         raise click.UsageError("Give the --reason, or --keep-signatures.")
-    public = user_keys.resolve_public_key(key)
 
     def revoke(brain: Brain) -> TrustChanged:
+        public = user_keys.resolve_brain_key(key, brain.trust.show())
         if keep_signatures:
             return brain.trust.retire(public)
         return brain.trust.revoke(public, reason or "", since or "")
@@ -252,14 +252,15 @@ def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -
 
     All pinned keys must have signed the first trust file. They are stored in your
     settings, or in the file BRAIN_ROOTS; 'brain verify', 'brain prompt' and the servers
-    for agents require them. KEY is as for 'brain key trust'.
+    for agents require them. KEY is as for 'brain key trust'; of a key that is pinned, its name
+    in the trust file will do.
     """
     path = user_keys.roots_path()
     if add or remove:
         found = app.brain.trust.change_roots(
             path,
-            add=list(map(user_keys.resolve_public_key, add)),
-            remove=list(map(user_keys.resolve_public_key, remove)),
+            add=[user_keys.resolve_root_key(key, lambda: app.brain) for key in add],
+            remove=[user_keys.resolve_brain_key(key, app.brain.trust.show()) for key in remove],
         )
     else:
         found = app.brain.trust.list_roots(path)

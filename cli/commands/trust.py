@@ -305,7 +305,7 @@ def _verify_brain(
         raise click.UsageError("--compare needs --ledger local.")
     kept = [] if compare is None else [read_input(compare, MAX_NOTE_BYTES, "the checkpoint")]
 
-    root_keys = [user_keys.resolve_public_key(root) for root in roots]
+    root_keys = [user_keys.resolve_root_key(root, lambda: app.brain) for root in roots]
     with ProgressBar(app) as bar:
         found = Brain.verify_folder(
             app.brain_folder(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +52,52 @@ def resolve_public_key(text: str) -> str:
             hint="name one of your keys, or write `ed25519:…`"
             " (`brain key list` lists those of this brain, too)",
         ) from error
+
+
+def resolve_brain_key(text: str, trusted: Trusted) -> str:
+    """Return a public key as `resolve_public_key`, or from its name in the trust file.
+
+    Raises `InvalidInput` (`which_key`) if the name is that of several keys.
+    """
+    named = [key.key for key in (*trusted.keys, *trusted.former) if key.name == text]
+    try:
+        own = resolve_public_key(text)
+    except (NotFound, InvalidInput):
+        if not named:
+            raise
+        own = named[0]
+    if len(several := dict.fromkeys([own, *named])) > 1:
+        raise InvalidInput(
+            f"{text} is the name of several keys: {', '.join(several)}",
+            code="which_key",
+            hint="write the key that you mean instead of its name",
+        )
+    return own
+
+
+def resolve_root_key(text: str, open_brain: Callable[[], Brain]) -> str:
+    """Return a root key as `resolve_public_key`, or of a pinned key its name in the trust file.
+
+    A brain gives its keys whatever names it likes, so the name of another one vouches for
+    nothing: raises `NotFound` (`no_key`) with the key, for the reader to compare.
+    """
+    try:
+        return resolve_public_key(text)
+    except (NotFound, InvalidInput):
+        brain = open_brain()
+        trusted, known = brain.trust.show(), read_pinned_roots(brain.id)
+        named = [key.key for key in (*trusted.keys, *trusted.former) if key.name == text]
+        if not named:
+            raise
+        pinned = [key for key in named if key in known]
+        if len(pinned) == 1:
+            return pinned[0]
+        raise NotFound(
+            f"{escape(text)} is what this brain itself calls {' and '.join(named)}: anybody can"
+            " give a key that name",
+            code="no_key",
+            hint="compare the key with what you have from its owner, and write `ed25519:…`",
+        ) from None
 
 
 def own_key_name(text: str) -> str:

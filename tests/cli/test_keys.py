@@ -202,3 +202,40 @@ def test_with_damaged_settings_nothing_is_written_and_all_is_shown(agent, cli, t
         assert cli(*call).status == 0
     (tmp_path / "config.toml").unlink()
     assert cli("skill", "upsert", "one", "-d", "x").status == 0
+
+
+@pytest.fixture
+def without_bob(agent, cli, keys):
+    """The keys of ada and bob, whom the brain trusts; bob's is on another machine."""
+    ada, bob = new(cli, "ada", "bob")
+    for name in ("ada", "bob"):
+        assert cli("key", "trust", name, "--as", name, "--key", "ada").status == 0
+    (keys / "bob.pem").unlink()
+    return ada, bob
+
+
+def test_a_stolen_key_is_revoked_by_its_name_in_the_trust_file(without_bob, cli):
+    told = cli("key", "revoke", "bob", "--reason", "stolen", "--json")
+    assert told.status == 0 and told.document["key"] == without_bob[1]
+    assert "revoked: stolen" in cli("key", "list").out
+    assert cli("key", "revoke", "carl", "--reason", "stolen", "--json").error["code"] == "no_key"
+
+
+def test_a_name_of_two_keys_revokes_neither(without_bob, cli):
+    (mine,) = new(cli, "bob")
+    told = cli("key", "revoke", "bob", "--reason", "stolen", "--key", "ada", "--json")
+    assert told.status == 1 and told.error["code"] == "which_key"
+    assert mine in told.error["message"] and without_bob[1] in told.error["message"]
+
+
+def test_a_name_that_only_the_brain_gives_is_no_root_key(without_bob, cli, keys):
+    ada, _ = without_bob
+    (keys / "ada.pem").unlink()
+    assert cli("verify", "--root", "ada").status == 0  # pinned, when the trust file was made
+    Path(os.environ["BRAIN_ROOTS"]).unlink()
+    for call in (["verify", "--root", "ada"], ["key", "roots", "--add", "ada"]):
+        told = cli(*call, "--json")
+        assert (told.status, told.error["code"]) == (1, "no_key")
+        assert ada in told.error["message"]
+    assert cli("verify", "--root", ada).status == 0
+    assert cli("key", "roots", "--remove", "ada").status == 0

@@ -268,7 +268,7 @@ def test_a_root_that_signed_nothing_fails(trusting):
 
 def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusting):
     for name in ("eve", "Eve at home"):
-        told = trusting("key", "revoke", name, "--reason", "stolen")
+        told = trusting("key", "revoke", name, "--reason", "stolen", "--key", "ada")
         assert told.status == 1 and "brain key list" in told.err
 
 
