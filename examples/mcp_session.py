@@ -1,6 +1,6 @@
 """A session of an agent with its brain over the Model Context Protocol.
 
-    python mcp_session.py FOLDER
+    python mcp_session.py [FOLDER]
 
 The client is the protocol's own Python SDK (`pip install 'agent-brain[serve]'`), the
 server is `brain mcp`, started by the client as Claude Code or Codex start it. The agent
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
@@ -102,4 +103,8 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            main(Path(scratch) / "auditor")

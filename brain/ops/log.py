@@ -289,7 +289,7 @@ def find_skill_at_version(
     raise NotFound(
         f"{slug_or_path} has no version {wanted_version}",
         code="no_version",
-        hint=f"it has {', '.join(every[-8:])}",
+        hint=f"{'the newest are' if len(every) > 8 else 'it has'} {', '.join(every[-8:])}",
     )
 
 

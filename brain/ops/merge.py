@@ -57,8 +57,10 @@ def start_merge(
     `choice` ("ours", "theirs" or "both") decides every conflict. If conflicts remain, nothing
     is recorded and no file is written: see `list_conflicts`, `resolve` and `resume`. Redacted
     files are left out, and named by `notices`.
-    Raises `Conflict` (`merging`, `other_brain`).
+    Raises `Conflict` (`merging`, `other_brain`) or `InvalidInput` (`bad_choice`).
     """
+    if choice is not None:
+        _check_choice(choice, MERGE_CHOICES)
     return begin_merge(session, rev, message, "merge", lambda _: choice, progress)
 
 
@@ -95,7 +97,8 @@ def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
 
     Later changes of either side are merged as well, and may be conflicts in turn. If it accepts
     a proposal, it signs as `proposals.accept` does. Raises `NotFound` (`no_merge`, or
-    `no_proposal` if the proposal was rejected since) or `Conflict` (`other_branch`).
+    `no_proposal` if the proposal was rejected since), `Conflict` (`other_branch`) or
+    `InvalidInput` (`bad_choice`, of a conflict that is to be resolved again).
     """
     head = session.head()
     with lock_for_writing(session):
@@ -121,11 +124,24 @@ def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
             row = rows.get(_subject_of(conflict.to_row()))
             if row is not None and row.choice == CONTENT_CHOICE:
                 return session.reader.read_blob(row.chosen)
+            if row is not None:
+                _check_choice(
+                    row.choice, MERGE_CHOICES, f"the conflict at {printable_text(row.path)}"
+                )
             return row and row.choice
 
         merged, _ = _run_merge(session, state, choose, progress or no_progress)
     _sign_accepted(session, state, head)
     return merged
+
+
+def _check_choice(choice: str, choices: Sequence[str], what: str = "a conflict") -> None:
+    if choice not in choices:
+        raise InvalidInput(
+            f"{printable_text(choice) or 'no text'} does not decide {what}",
+            code="bad_choice",
+            hint=f"choose one of {', '.join(choices)}",
+        )
 
 
 def _sign_accepted(session: Session, request: MergeState, head_before: bytes) -> None:
@@ -161,9 +177,10 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
 
     A decision is about the files as they are by now, which may be later than the conflict; what
     was changed since is merged into an edited marker file. Raises `NotFound` (`no_merge`,
-    `no_conflict`), `InvalidInput` (`markers_left`, `no_markers`, `too_large`, and as
-    `read_bounded_file`) or `Conflict` (`stale_markers`).
+    `no_conflict`), `InvalidInput` (`bad_choice`, `markers_left`, `no_markers`, `too_large`, and
+    as `read_bounded_file`) or `Conflict` (`stale_markers`).
     """
+    _check_choice(choice, (*MERGE_CHOICES, CONTENT_CHOICE))
     with lock_for_writing(session), store_transaction(session) as tx:
         state = merge_state.require_merge(session)
         # The text of a skill is asked about after its name, and then the path means the text.

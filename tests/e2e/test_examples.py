@@ -66,10 +66,8 @@ def test_the_loop_of_an_agent_goes_on_after_a_failure(project, tmp_path):
     assert lines[-2:] == ["version 2 by model: Patch the text", "version 1 by model: added"]
 
 
-def test_the_example_of_a_session_lists_views_creates_improves_verifies_and_proposes(
-    project, tmp_path
-):
-    done = run(project, "mcp_session.py", str(tmp_path / "auditor"))
+def test_the_example_of_a_session_lists_views_creates_improves_verifies_and_proposes(project):
+    done = run(project, "mcp_session.py")  # in a temporary folder
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "told at the start: ▸ oracle-manipulation: Check where prices come from"

@@ -1,10 +1,11 @@
 import pytest
 
-from brain import Brain
+from brain import Brain, NotFound
 from brain.repo.derived_db import DERIVATION_VERSION
 from brain.results import Ancestry
 from tests.support.brains import skill_text, write_file
 from tests.support.derived_data import cache_folder
+from tests.support.refusals import raises_code
 
 
 def test_the_diff_says_in_words_what_happened_to_skills(brain):
@@ -275,3 +276,11 @@ def test_the_lineage_of_a_fork_reaches_its_origin(brain, line, tmp_path):
     brain.fork(tmp_path / "fork")
     with Brain.open(tmp_path / "fork") as fork:
         assert fork.history.check_ancestry(line[3]).descends
+
+
+def test_the_newest_versions_are_named_as_such_where_others_are_left_out(brain):
+    for number in range(1, 11):
+        brain.skills.upsert("shared", f"{number}\n", description="d")
+    with raises_code("no_version", NotFound) as refused:
+        brain.skills.view("shared@99")
+    assert refused.value.hint == "the newest are 3, 4, 5, 6, 7, 8, 9, 10"

@@ -8,7 +8,10 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput, NoBrain, StoreError
+from brain.ops import merge_state
+from brain.repo.transaction import lock_for_writing, store_transaction
 from brain.verify.verification import verify_folder
+from tests.support.refusals import raises_code
 
 FILES = ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "mark", "lock"]
 
@@ -106,6 +109,33 @@ def conflict(root: Path) -> Brain:
             file.write_text(text)
             brain.snapshot()
     return brain
+
+
+def test_a_choice_that_is_none_is_refused_at_once_and_when_it_was_stored(root):
+    with conflict(root) as brain:
+        for refused in (
+            lambda: brain.merge.start("other", choice="mine"),
+            lambda: brain.merge.start("other", choice="content"),
+        ):
+            with raises_code("bad_choice", InvalidInput) as error:
+                refused()
+            assert error.value.hint == "choose one of ours, theirs, both"
+        brain.merge.start("other")
+        (path,) = [each.path for each in brain.merge.list_conflicts()]
+        with raises_code("bad_choice", InvalidInput) as error:
+            brain.merge.resolve([path], "mine")
+        assert error.value.hint == "choose one of ours, theirs, both, content"
+        brain.merge.resolve([path], "ours")
+        session = brain._session
+        with lock_for_writing(session), store_transaction(session) as tx:
+            state = merge_state.require_merge(session)
+            rows = tuple(row._replace(choice="mine") for row in state.rows)
+            merge_state.save_merge_state(tx, state._replace(rows=rows))
+        with raises_code("bad_choice", InvalidInput) as error:
+            brain.merge.resume()
+        assert path in error.value.message
+        brain.merge.resolve([path], "theirs")
+        assert brain.merge.resume().snapshot == brain.head
 
 
 def test_texts_with_markers_are_written_through_no_link(root, tmp_path):
