@@ -29,12 +29,14 @@ _OURS_MARKER, _BASE_MARKER, _SPLIT_MARKER, _THEIRS_MARKER = (mark * 7 for mark i
 class DraftMerge(NamedTuple):
     """A merged text in pieces, some of which may be conflicts; `skill` is set for a skill.
 
-    `line_ends` are those of the side that changed them, as of `lines.align_line_ends`.
+    `line_ends` are those of the side that changed them, as of `lines.align_line_ends`; `notes` are
+    the sides of notes in conflict.
     """
 
     pieces: list[MergePiece]
     skill: skill_merge.SkillMerge | None
     line_ends: str = ""
+    notes: ContentSides | None = None
 
 
 def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
@@ -51,11 +53,19 @@ def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
         except InvalidInput:
             return None
         return DraftMerge(merged.pieces, merged, line_ends)
-    base, ours, theirs = (lines.split_lines(side or b"") for side in sides)
     settle = settle_rule(path)
+    is_notes = settle is memory_merge.settle_notes
+    if is_notes and (content := memory_merge.merge_entries(sides)) is not None:
+        return DraftMerge([[content]], None, line_ends)
+    base, ours, theirs = (lines.split_lines(side or b"") for side in sides)
     if settle is not lines.leave_conflict:
-        base, ours, theirs = map(end_with_newline, (base, ours, theirs))
-    return DraftMerge(lines.merge_lines(base, ours, theirs, settle), None, line_ends)
+        like = max(ours[:1], theirs[:1], key=lambda first: b"\r\n" in b"".join(first))
+        base, ours, theirs = (
+            end_with_newline(side, b"".join(like)) for side in (base, ours, theirs)
+        )
+    pieces = lines.merge_lines(base, ours, theirs, settle)
+    in_conflict = any(isinstance(piece, ConflictHunk) for piece in pieces)
+    return DraftMerge(pieces, None, line_ends, sides if is_notes and in_conflict else None)
 
 
 def finish_merge(draft: DraftMerge, choice: Decision | None, slug: str = "") -> bytes | None:
@@ -67,6 +77,12 @@ def finish_merge(draft: DraftMerge, choice: Decision | None, slug: str = "") -> 
     try:
         if isinstance(choice, bytes):
             content = set_version(choice, draft.skill.version, slug) if draft.skill else choice
+        elif (
+            choice == BOTH
+            and draft.notes
+            and (both := memory_merge.merge_entries(draft.notes, keep_both=True))
+        ):
+            content = both
         elif choice is not None:
             content = lines.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
         elif (clean := lines.join_if_clean(draft.pieces)) is not None:

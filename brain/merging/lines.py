@@ -109,10 +109,11 @@ def split_lines(content: bytes) -> TextLines:
     return [*lines, last] if last else lines
 
 
-def end_with_newline(lines: TextLines) -> TextLines:
-    """Return `lines` with an end of the last one, so that more lines can follow."""
+def end_with_newline(lines: TextLines, like: bytes = b"") -> TextLines:
+    """Return `lines` with an end of the last one, as in the first or `like` another text has it."""
     if lines and not lines[-1].endswith(b"\n"):
-        return [*lines[:-1], lines[-1] + (b"\r\n" if lines[0].endswith(b"\r\n") else b"\n")]
+        first = lines[0] if lines[0].endswith(b"\n") else like
+        return [*lines[:-1], lines[-1] + (b"\r\n" if first.endswith(b"\r\n") else b"\n")]
     return lines
 
 

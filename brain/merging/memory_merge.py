@@ -3,6 +3,8 @@
 A unit is a line of JSON Lines, or a section, list item or paragraph of notes. The units of
 each side keep their order. If all of them carry a time, they are interleaved by time;
 otherwise one side follows the other, in an order that depends on the bytes only.
+
+Notes with entries as agents write them are merged entry by entry, so that none joins another.
 """
 
 from __future__ import annotations
@@ -14,14 +16,27 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .lines import FENCE, HEADING, LIST_ITEM, ConflictHunk, SettleConflict, TextLines
+from .lines import (
+    FENCE,
+    HEADING,
+    LIST_ITEM,
+    ConflictHunk,
+    ContentSides,
+    SettleConflict,
+    TextLines,
+    join_if_clean,
+    merge_lines,
+    split_lines,
+)
+from .memory_entries import ParsedMemory, begins_with_block, parse_memory
 
 _JSON_TIME_KEYS = ("timestamp", "time", "ts", "created_at", "created", "date", "at")
 _WRITTEN_TIME_PATTERN = re.compile(
     rb"[#*+\-\s\[(]*((?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?|\d{4}-\d\d-\d\d)"
 )
 
-ENTRY_SEPARATOR = "§".encode()
+_SEPARATOR_SIGN = "§"
+ENTRY_SEPARATOR = _SEPARATOR_SIGN.encode()
 """The line between two entries that an agent wrote to a memory file."""
 
 MemoryUnit = bytes
@@ -46,6 +61,74 @@ SETTLE_RULES: dict[str, SettleConflict] = {
     ".md": settle_notes,
 }
 """The rule for files of the section `memory`, by file suffix."""
+
+
+def merge_entries(sides: ContentSides, *, keep_both: bool = False) -> bytes | None:
+    """Merge notes entry by entry; with `keep_both`, an entry in conflict stays as on both sides.
+
+    Returns None for a conflict, and for notes that are only headings, lists and paragraphs: they
+    are merged by lines.
+    """
+    base, ours, theirs = (parse_memory((side or b"").decode(), ".md") for side in sides)
+    ours, theirs = sorted((ours, theirs), key=lambda side: side.text())  # in either order
+    if not keep_both and not (_has_plain_entries(ours) or _has_plain_entries(theirs)):
+        return None
+
+    def settle(hunk: ConflictHunk) -> list[bytes] | None:
+        size = len(hunk.base)
+        if min(len(hunk.ours), len(hunk.theirs)) < size:
+            return unite_units(hunk.ours, hunk.theirs, _written_time_key) if keep_both else None
+        out: list[bytes] = []
+        for was, a, b in zip(*hunk, strict=False):
+            text = join_if_clean(merge_lines(split_lines(was), split_lines(a), split_lines(b)))
+            if text is None and not keep_both:
+                return None
+            out += (a, b) if text is None else (text,)
+        return out + unite_units(hunk.ours[size:], hunk.theirs[size:], _written_time_key)
+
+    was, a, b = ([one.text.encode() for one in side.entries] for side in (base, ours, theirs))
+    texts: list[str] = []
+    for piece in merge_lines(was, a, b, settle):
+        if isinstance(piece, ConflictHunk):
+            return None
+        texts += [text.decode() for text in piece]
+    merged = _join_entries(texts, base, ours, theirs)
+    found = [entry.text for entry in parse_memory(merged, ".md").entries]
+    return merged.encode() if found == texts else None
+
+
+def _has_plain_entries(memory: ParsedMemory) -> bool:
+    """Tell whether notes have entries that only a separator keeps apart."""
+    return any(
+        _SEPARATOR_SIGN in separator or not (number or begins_with_block(text))
+        for number, (separator, text) in enumerate(memory.entries)
+    )
+
+
+def _join_entries(
+    texts: list[str], base: ParsedMemory, ours: ParsedMemory, theirs: ParsedMemory
+) -> str:
+    """Return entries as text, with the blanks between and around them as they were."""
+    known = {text: separator for side in (theirs, ours) for separator, text in side.entries}
+    line_end = max(ours.line_end, theirs.line_end)
+    between = f"{line_end}{_SEPARATOR_SIGN}{line_end}"
+    leading, trailing = (
+        b if a == was else a
+        for was, a, b in (
+            (base.leading, ours.leading, theirs.leading),
+            (base.trailing, ours.trailing, theirs.trailing),
+        )
+    )
+    out = [leading]
+    is_separated = bool(texts) and not begins_with_block(texts[0])
+    for number, text in enumerate(texts):
+        separator = known.get(text, "") if number else ""
+        blanks, sign, _ = separator.partition(_SEPARATOR_SIGN)
+        if number and ("\n" not in blanks or (is_separated and not sign)):
+            separator = between
+        is_separated = is_separated or _SEPARATOR_SIGN in separator
+        out += [separator, text]
+    return "".join([*out, (trailing or line_end) if texts else ""])
 
 
 def _settle_units(

@@ -97,7 +97,8 @@ def _build_parts(
     Of a memory that is cut, the beginning of notes is shown, or the last whole lines of records,
     which are the newest.
     """
-    from . import memory  # which an index does not need
+    from ..merging import memory_entries  # which an index does not need
+    from . import memory
 
     state = session.state_of(snapshot_id)
     rendered = _render_index(session, snapshot_id, options)
@@ -117,7 +118,7 @@ def _build_parts(
             cut_paths.append(path)
             lines = text.rstrip("\n").split("\n")
             count = _count_fitting((len(line) + 1 for line in reversed(lines)), limit)
-            if count and path.endswith(memory.RECORD_SUFFIXES):
+            if count and path.endswith(memory_entries.RECORD_SUFFIXES):
                 text = "\n".join(["[…]", *lines[len(lines) - count :]])
             else:
                 text = text[:limit].rstrip() + "\n[…]"
@@ -160,7 +161,8 @@ def build_framed_memory(
 
     They take at most `max_size` by `measure`. `how` says what shows the others.
     """
-    from . import memory  # which an index does not need
+    from ..merging.memory_entries import parse_memory  # which an index does not need
+    from . import memory
 
     snapshot_id = session.resolve(rev)
     state = session.state_of(snapshot_id)
@@ -168,7 +170,7 @@ def build_framed_memory(
     notes: dict[str, list[str]] = {}
     for path, _ in memory.list_prompt_memories(session, snapshot_id):
         text = _read_text(state, path, shown) or ""
-        folded = (fold_to_line(entry.text) for entry in memory.parse_memory(text, path).entries)
+        folded = (fold_to_line(entry.text) for entry in parse_memory(text, path).entries)
         if lines := [f"- {line}" for line in folded if line]:
             notes[f"In {fold_to_line(path)}:"] = lines
     room = max_size - measure(_MEMORY_HEAD) - 1

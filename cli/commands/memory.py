@@ -19,7 +19,7 @@ from ..terminal import escape, escape_lines
 from ..user_files import read_text_input
 
 if TYPE_CHECKING:
-    from brain.ops.memory import MemoryOperation
+    from brain.merging.memory_entries import MemoryOperation
     from brain.results import MemoryChanged, MemoryRead
 
 _DEFAULT_NAME = "memory"
@@ -81,7 +81,7 @@ def memory_add_command(app: App, text: str, name: str | None) -> None:
     entry that exists is not added again, and one that does not fit into the limit is refused.
     Text that is certainly a secret is refused, too.
     """
-    from brain.ops.memory import MemoryOperation
+    from brain.merging.memory_entries import MemoryOperation
 
     if text == "-":
         text = read_text_input("-", limits.MAX_EDIT_BYTES, "the entry")
@@ -101,7 +101,7 @@ def memory_remove_command(app: App, entry: str, name: str | None) -> None:
     NUMBER is that of `brain memory show`, TEXT is part of exactly one entry. 'brain undo'
     brings it back.
     """
-    from brain.ops.memory import MemoryOperation
+    from brain.merging.memory_entries import MemoryOperation
 
     if entry.isascii() and entry.isdigit():
         app.show_folder()  # numbers are those of the folder as it is

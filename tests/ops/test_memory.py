@@ -3,8 +3,8 @@
 import pytest
 
 from brain import Brain, InvalidInput, NotFound, limits
+from brain.merging.memory_entries import MemoryOperation
 from brain.ops import memory as memory_files
-from brain.ops.memory import MemoryOperation
 from tests.support.brains import write_file
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, InvalidInput, ToolFailure, printable_text
-from ...ops.memory import MemoryOperation
+from ...merging.memory_entries import MemoryOperation
 from ...skills.visible_text import clean_text
 from .checks import NewSecretCheck
 from .definitions import (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from brain.errors import InvalidInput
-from brain.ops.memory import (
+from brain.merging.memory_entries import (
     MemoryEntry,
     MemoryOperation,
     ParsedMemory,

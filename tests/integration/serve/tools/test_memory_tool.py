@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brain import Brain
 from brain.clients.client_table import load_clients
 from brain.errors import BrainError
-from brain.ops import memory
+from brain.merging.memory_entries import MemoryOperation, parse_memory
 from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.tools import TOOLS, Toolbox
 from tests.integration.serve.tools.conftest import ToolCaller
@@ -182,19 +182,19 @@ def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent):
 @given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
 def test_what_is_not_changed_stays_byte_for_byte(text):
     for path in ("MEMORY.md", "a.jsonl"):
-        found = memory.parse_memory(text, path)
+        found = parse_memory(text, path)
         last = found.entries[-1].text if found.entries else ""
         assert found.text(last) == text or not found.entries
-        grown = found.apply(memory.MemoryOperation("add", '{"new": 1}')).text(last)
+        grown = found.apply(MemoryOperation("add", '{"new": 1}')).text(last)
         assert grown.startswith(text.rstrip())
         assert grown.endswith(found.trailing or found.line_end)
-        assert memory.parse_memory(grown, path).entries[-1].text == '{"new": 1}'
+        assert parse_memory(grown, path).entries[-1].text == '{"new": 1}'
 
 
 def test_a_memory_of_blank_lines_is_cut_in_no_time():
     for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
         for path in ("MEMORY.md", "a.jsonl"):
-            assert len(memory.parse_memory(text, path).entries) <= 2
+            assert len(parse_memory(text, path).entries) <= 2
 
 
 def test_a_separator_does_not_enter_an_entry(agent):
