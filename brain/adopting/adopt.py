@@ -30,7 +30,6 @@ from .create_brain import (
     BrainOpener,
     IgnoreFileChange,
     list_brain_files,
-    open_or_create,
     plan_ignore_file,
     prepend_manifest,
     refuse_foreign_folder,
@@ -258,7 +257,7 @@ def _adopt_copy(
         if first is None:
             raise _nothing_to_take_error(detected)
         state = state._replace(files=chain((first,), state.files))
-    with rollback_on_failure(folder), closing(open_or_create(folder, opener)) as brain:
+    with rollback_on_failure(folder), closing(opener.open_or_create(folder)) as brain:
         source = build_source(detected)
         published = find_published_state(brain, detected)
         if published is not None:
@@ -360,7 +359,7 @@ def _adopt_in_place(detected: DetectedSource, state: SourceState, opener: BrainO
         raise _nothing_to_take_error(detected)
     with rollback_on_failure(home, partial(restore_ignore_file, home, rules)):
         write_in_place_files(home, detected.kind, rules, opener.name)
-        with closing(open_or_create(home, opener)) as brain:
+        with closing(opener.open_or_create(home)) as brain:
             message = f"Adopt {detected.kind} in place"
             imported = brain.imports.record_folder(build_source(detected), message)
             state = _map_in_place(state, rules, {info.path for info in brain.files.list()})

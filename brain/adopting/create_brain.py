@@ -42,6 +42,10 @@ class BrainOpener(NamedTuple):
     create: Callable[[Path], AdoptionBrain]
     open: Callable[[Path], AdoptionBrain]
 
+    def open_or_create(self, folder: Path) -> AdoptionBrain:
+        """Open the brain in a folder, or create it."""
+        return self.open(folder) if is_brain(folder) else self.create(folder)
+
 
 def refuse_foreign_folder(folder: Path) -> None:
     """Refuse a folder with files that is not a brain. Raises `InvalidInput` (`not_empty`)."""
@@ -51,11 +55,6 @@ def refuse_foreign_folder(folder: Path) -> None:
             code="not_empty",
             hint="name a new folder, or turn this one into a brain first with `brain init`",
         )
-
-
-def open_or_create(folder: Path, opener: BrainOpener) -> AdoptionBrain:
-    """Open the brain in a folder, or create it."""
-    return opener.open(folder) if is_brain(folder) else opener.create(folder)
 
 
 @contextmanager
@@ -165,6 +164,7 @@ _ADOPTED_BLOCK = re.compile(
     f"{re.escape(BLOCK_BEGIN)}\n.*?{re.escape(BLOCK_END)}\n".encode(), re.DOTALL
 )
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+_ESCAPED = r"\\\1"
 _UNWRITABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 _TRANSIENT_CODES = frozenset(("gone", "changed_while_reading", "not_regular", "link_outside"))
 """Codes of skipped files that the scan of a brain handles itself, or that may reappear."""
@@ -192,7 +192,7 @@ def plan_ignore_file(home: Path, kind: str, skipped: SkippedFiles) -> IgnoreFile
         if code not in _TRANSIENT_CODES and path not in OWN_FILES and not is_ignored(known, path)
     ]
     block = "\n".join((BLOCK_BEGIN, *ignore_lines(layout, excluded), BLOCK_END, "")).encode()
-    before = _read_ignore_file(home, IGNORE_FILE_NAME)
+    before = _read_ignore_file(home)
     after = block + _ADOPTED_BLOCK.sub(b"", before)
     try:
         return IgnoreFileChange(before, after, IgnoreRules.parse(after))
@@ -256,21 +256,17 @@ def ignore_lines(layout: HomeLayout, excluded: Iterable[str] = ()) -> list[str]:
             lines += [f"!/{folder}/", f"/{folder}/*"]
         lines.append(f"!/{home}")
     lines += [pattern for pattern, _ in layout.skipped_patterns]
-    lines += [f"/{_UNWRITABLE.sub('?', _SPECIAL.sub(_escape_match, path))}" for path in excluded]
+    lines += [f"/{_UNWRITABLE.sub('?', _SPECIAL.sub(_ESCAPED, path))}" for path in excluded]
     return list(dict.fromkeys(lines))
 
 
-def _escape_match(match: re.Match[str]) -> str:
-    return "\\" + match[1]
-
-
-def _read_ignore_file(home: Path, name: str) -> bytes:
-    if not os.path.lexists(home / name):
+def _read_ignore_file(home: Path) -> bytes:
+    if not os.path.lexists(home / IGNORE_FILE_NAME):
         return b""
-    if os.path.islink(home / name):
+    if os.path.islink(home / IGNORE_FILE_NAME):
         raise InvalidInput(
-            f"{home / name} is a link, and only a regular file is extended",
+            f"{home / IGNORE_FILE_NAME} is a link, and only a regular file is extended",
             code="bad_ignore",
             hint="replace the link with a copy of the file it points to, and adopt again",
         )
-    return read_working_file(home, name)
+    return read_working_file(home, IGNORE_FILE_NAME)

@@ -133,7 +133,7 @@ class _Publication:
         for home, planned in self._plan.files.items():
             path, blob, state = planned.info.path, planned.info.blob, info_state(planned.info)
             rows[home] = row = PublishedFile(
-                path, blob, form_name(self._layout.kind, planned.is_adopted), state
+                path, blob, form_name(self._layout.kind, path in self._home_paths), state
             )
             origin, before = self._adopted.get(home), self._previous.get(home)
             if (origin and origin.state == state) or (before and before[:4] == row[:4]):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,14 +112,10 @@ def load_records(folder: Path) -> list[PublishRecord]:
 
 def published_kinds(folder: Path) -> frozenset[str]:
     """Return the kinds of homes published into a folder; none if the record is bad."""
-    try:
-        return (
-            frozenset(record.kind for record in load_records(folder))
-            if folder.is_dir()
-            else frozenset()
-        )
-    except InvalidInput:
-        return frozenset()
+    with suppress(InvalidInput):
+        if folder.is_dir():
+            return frozenset(record.kind for record in load_records(folder))
+    return frozenset()
 
 
 def save_records(folder: Path, records: list[PublishRecord]) -> None:

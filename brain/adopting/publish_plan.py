@@ -47,14 +47,13 @@ class PlannedFile:
 
     Of a link that is published as the file it leads to, `info` describes that file.
     `skill` is its skill, None outside of skills, and `inner` the path in the folder of the
-    skill. `is_adopted` marks a file that goes where it was adopted from.
+    skill.
     """
 
     client_path: str
     info: FileInfo
     skill: Skill | None = None
     inner: str = ""
-    is_adopted: bool = False
 
     @property
     def is_skill_text(self) -> bool:
@@ -119,7 +118,10 @@ def plan_publication(
             planned = skills.plan_adopted(info)
             plan.files[planned.client_path] = planned
             files[info.path] = info
-        elif info.path not in BRAIN_OWNED_FILES and not _is_hidden(brain, rev, info):
+        elif info.path not in BRAIN_OWNED_FILES and not (
+            is_case_path(info.path)  # no agent is shown a held-out case
+            and is_hidden_case(info.path, brain.files.read_stored(info.path, rev))
+        ):
             others.append(info)
             files[info.path] = info
     for info in sorted(others, key=lambda info: ENTRY_KINDS[info.kind] == LINK):
@@ -127,7 +129,9 @@ def plan_publication(
             new = skills.plan_file(info)
             reason = skills.skip_reason(info)
         else:
-            new = _plan_other_file(info, source, target)
+            path = source.brain_path(info.path) if source else info.path
+            home = target.home_path(path) if path else None
+            new = PlannedFile(client_path=home, info=info) if home else None
             reason = f"a {target.title} has no place for it"
         if new:
             new = replace(new, client_path=real_place(folder, new.client_path))
@@ -145,13 +149,6 @@ def plan_publication(
         if not new or reason:
             plan.skipped.append(Notice("not_published", info.path, reason))
     return plan
-
-
-def _is_hidden(brain: AdoptionBrain, rev: str, info: FileInfo) -> bool:
-    """Tell whether a file is a held-out case, which no agent is shown."""
-    return is_case_path(info.path) and is_hidden_case(
-        info.path, brain.files.read_stored(info.path, rev)
-    )
 
 
 def _plan_link(
@@ -181,14 +178,6 @@ def _plan_link(
             return replace(planned, info=target._replace(path=planned.info.path))
         found, text = target, brain.files.read_stored(target.path, rev)
     return None
-
-
-def _plan_other_file(
-    info: FileInfo, source: HomeLayout | None, target: HomeLayout
-) -> PlannedFile | None:
-    path = source.brain_path(info.path) if source else info.path
-    home = target.home_path(path) if path else None
-    return PlannedFile(client_path=home, info=info) if home else None
 
 
 def content_refusal(planned: PlannedFile) -> str:
@@ -256,7 +245,7 @@ class _SkillPlacement:
         """Return the plan of a file that goes where it was adopted from."""
         home = self._home_paths[info.path]
         skill, inner = self._find_skill(info.path)
-        return PlannedFile(client_path=home, info=info, skill=skill, inner=inner, is_adopted=True)
+        return PlannedFile(client_path=home, info=info, skill=skill, inner=inner)
 
     def plan_file(self, info: FileInfo) -> PlannedFile | None:
         """Return the plan of a file below `skills/`, None if it has no place.
