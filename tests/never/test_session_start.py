@@ -156,3 +156,15 @@ def test_memory_in_a_home_adopted_in_place_is_kept_and_shown(tmp_path, kind, fil
     assert "memory and user you see" in promised and "Wants tabs." in told and "Likes tea." in told
     with Brain.open(home) as brain:
         assert brain.prompt.build().prompt.count("Wants tabs.") == 1
+
+
+def test_a_later_session_begins_with_why_the_proposal_of_an_earlier_one_was_rejected(folder):
+    start_process(folder, "--approve", memory=["Ports are rarely open"])
+    with Brain.open(folder, author="ada") as brain:
+        brain.proposals.reject("raw", "Say which ports")
+    for server in (["--approve"], ["serve", "--approve", "--author", "raw"]):
+        told, _ = start_process(folder, *server)
+        assert "Say which ports" in told
+    with HttpServer(folder, "--approve") as http:
+        begun = http.post(encode_request("initialize", **INITIALIZE_PARAMS))
+        assert b"Say which ports" in begun[2]

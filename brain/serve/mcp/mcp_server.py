@@ -273,8 +273,12 @@ _SKILLS_RESULT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 def _caller(ctx: RequestContext) -> tuple[str, str]:
     """Return the name that a client gives, "" if none, and the id of its session."""
-    params = ctx.session.client_params
-    return params.client_info.name if params is not None else "", session_id(ctx)
+    params, name = ctx.session.client_params, ""
+    if params is not None:
+        name = params.client_info.name
+    elif ctx.method == "initialize":  # the session has its parameters once this is answered
+        name = wire.InitializeRequestParams.model_validate(ctx.params).client_info.name
+    return name, session_id(ctx)
 
 
 def _tool_result(text: str, *, is_error: bool) -> wire.CallToolResult:
