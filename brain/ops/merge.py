@@ -16,7 +16,7 @@ from ..objects import lineage, operation
 from ..objects.bundle import Edits
 from ..objects.collisions import require_portable
 from ..objects.lineage import walk_first_parents
-from ..repo import lineage_cache, working_copy
+from ..repo import derive, lineage_cache, working_copy
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND, ConflictRow, MergeState
 from ..repo.session import Session, head_ref
@@ -29,6 +29,7 @@ from ..repo.transaction import (
 from ..repo.working_copy import BlobBatch
 from ..results import MergeConflict, Merged, MergedSkill
 from ..skills import skill_version
+from ..skills.skill_layout import FOLDER_SUFFIXES
 from ..util.progress import Progress, no_progress
 from ..util.text import login_name
 from . import merge_state
@@ -337,6 +338,12 @@ def _merge_states(
             merge.raise_versions(txn.head, theirs)
         session.nodes.drop_unstored()  # of a base that was merged itself, and of renamed skills
         head = txn.head
+        deleted = [path for path, entry in merge.edits.items() if entry is None]
+        txn.record_edits_below(
+            path.rpartition("/")[0]
+            for path in deleted
+            if path.endswith(FOLDER_SUFFIXES) and derive.may_be_skill(path)
+        )
         txn.record_edits_at(sorted({*merge.edits, *(item.path for item in merge.unresolved)}))
         if txn.head == head:
             return bases, merge

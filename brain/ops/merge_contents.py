@@ -30,6 +30,7 @@ from ..repo.session import BrainState, Session
 from ..results import Notice
 from ..skills import skill_version
 from ..skills.skill_document import set_version
+from ..skills.skill_layout import FOLDER_SUFFIXES, SKILL_FILES
 from ..skills.skill_metadata import read_skill_metadata
 from ..trust import POLICY_PATH
 from ..trust.trust_file import is_policy
@@ -206,9 +207,14 @@ class StateMerge:
         # 2. The paths that one side changed, then those that both did.
         trees = merge_trees(self._changes[OURS], self._changes[THEIRS])
         self.edits |= trees.edits
-        self.added = sorted({*self.added, *trees.added})
-        for conflict in self._leave_out_redacted(trees.conflicts):
+        added_to_deleted = self._find_added_to_deleted()
+        for path in added_to_deleted:
+            self.edits.pop(path, None)
+        conflicts = [item for item, _ in added_to_deleted.values()]
+        for conflict in self._leave_out_redacted([*trees.conflicts, *conflicts]):
             self._merge_path(conflict)
+        self._restore_skills_of(added_to_deleted)
+        self.added = sorted({*self.added, *trees.added})
         # 3. Names that no folder can hold together.
         for our_path, their_path in trees.collisions:
             self._settle_collision(our_path, their_path)
@@ -324,6 +330,58 @@ class StateMerge:
         message = f"{old} was renamed by {side}, and what {other} changed there is kept"
         self.notices.append(Notice("renamed", target, message))
         return target
+
+    def _find_added_to_deleted(self) -> dict[str, tuple[PathConflict, str]]:
+        """Return what one side added to a skill that the other deleted, each with its folder.
+
+        Left there without its skill, a Markdown file would be a skill of its own.
+        """
+        found = {}
+        for deleting, adding in ((OURS, THEIRS), (THEIRS, OURS)):
+            deleted = {
+                folder
+                for path, was, now in self._changes[deleting].values()
+                if was and not now and path.endswith(FOLDER_SUFFIXES) and derive.may_be_skill(path)
+                if not self._is_skill_folder(deleting, folder := path.rpartition("/")[0])
+            }
+            for path, was, now in self._changes[adding].values() if deleted else ():
+                above = list(paths.folders_above(path))
+                if was or path in self._changes[deleting] or deleted.isdisjoint(above):
+                    continue
+                # A skill in there is one of its own.
+                owners = (one for one in above if self._is_skill_folder(adding, one))
+                if (owner := next(owners, "")) in deleted:
+                    sides = (None, now) if deleting == OURS else (now, None)
+                    found[path] = PathConflict(path, None, *sides), owner
+        return found
+
+    def _is_skill_folder(self, side: str, folder: str) -> bool:
+        return any(self._states[side].has(f"{folder}/{name}") for name in SKILL_FILES)
+
+    def _restore_skills_of(self, added: Mapping[str, tuple[PathConflict, str]]) -> None:
+        """Keep each deleted skill to which a decision keeps what was added."""
+        wanted = {
+            (OURS if item.ours is None else THEIRS, folder)
+            for path, (item, folder) in added.items()
+            if self.edits.get(path, item.ours) is not None
+            if any(item.path == path and item.choice is not None for item in self.conflicts)
+        }
+        for side, folder in sorted(wanted):
+            other = self._changes[THEIRS if side == OURS else OURS]
+            gone = [
+                was
+                for path, was, now in self._changes[side].values()
+                if was and not now and path.startswith(f"{folder}/") and path not in other
+            ]
+            redacted = self._session.reader.find_redactions([entry.blob for entry in gone])
+            for entry in gone:
+                if side == THEIRS:
+                    self.edits.pop(entry.path, None)
+                elif entry.blob not in redacted:
+                    self.edits[entry.path] = entry
+                self.added.append(entry.path)
+            message = f"{folder} was deleted by {side}, and is kept with what was added to it"
+            self.notices.append(Notice("kept", folder, message))
 
     def _leave_out_redacted(self, conflicts: list[PathConflict]) -> list[PathConflict]:
         """Drop the edits whose content was redacted; return the conflicts between what is left.

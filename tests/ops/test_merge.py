@@ -267,6 +267,61 @@ def test_a_file_removed_here_and_changed_there_is_asked_about(brain, choice, the
     assert brain.status().clean
 
 
+@pytest.mark.parametrize("deleting", ["ours", "theirs"])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_file_added_to_a_skill_that_the_other_side_deleted_is_asked_about(
+    brain, deleting, is_kept
+):
+    added = {f"skills/oracle/{name}.md": f"By {name}.\n" for name in ("ana", "bo")}
+
+    def delete(b: Brain) -> None:
+        b.skills.upsert("Oracle", "Last.\n")
+        b.skills.delete("oracle")
+
+    def add(b: Brain) -> None:
+        for path, text in added.items():
+            write(b, path, text)
+
+    diverge(brain, *((delete, add) if deleting == "ours" else (add, delete)))
+    found = brain.merge.start("idea").conflicts
+    assert [(row.path, row.reason) for row in found] == [
+        (path, f"deleted_by_{deleting}") for path in added
+    ]
+    assert [skill.slug for skill in brain.skills.list()] == ["oracle"] * (deleting == "theirs")
+    other = "theirs" if deleting == "ours" else "ours"
+    brain.merge.resolve(["skills/oracle/ana.md"], deleting)
+    brain.merge.resolve(["skills/oracle/bo.md"], other if is_kept else deleting)
+    done = brain.merge.resume()
+    assert [skill.slug for skill in brain.skills.list()] == ["oracle"] * is_kept
+    assert (brain.root / "skills/oracle/bo.md").exists() == is_kept
+    assert not (brain.root / "skills/oracle/ana.md").exists()
+    assert [notice.code for notice in done.notices] == ["kept"] * is_kept
+    if is_kept:
+        assert brain.skills.view("oracle").version == 3  # above the one that was deleted
+    assert brain.status().clean and brain.verify(deep=True).findings == []
+
+
+def test_what_is_not_recorded_in_a_skill_that_a_merge_deletes_is_asked_about(brain):
+    diverge(
+        brain,
+        lambda b: write(b, "SOUL.md", "calm\n"),
+        lambda b: b.skills.delete("oracle"),
+    )
+    write(brain, "skills/oracle/notes.md", "Notes.\n")
+    found = brain.merge.start("idea").conflicts
+    assert [row.path for row in found] == ["skills/oracle/notes.md"]
+
+
+def test_a_skill_in_the_folder_of_one_that_the_other_side_deleted_stays(brain):
+    diverge(
+        brain,
+        lambda b: b.skills.delete("oracle"),
+        lambda b: write(b, "skills/oracle/inner/SKILL.md", "Inner.\n"),
+    )
+    assert brain.merge.start("idea").conflicts == []
+    assert [skill.slug for skill in brain.skills.list()] == ["inner"]
+
+
 def test_binary_files_can_both_be_kept(brain):
     def picture(content: bytes) -> Change:
         return lambda b: (b.root / "memory/a.bin").write_bytes(content)
