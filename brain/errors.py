@@ -34,7 +34,9 @@ def find_repeated(keys: list[str]) -> str:
     return ""
 
 
-RESTORE_HINT = "run `brain verify --deep` to find what else is damaged, and restore from a copy"
+RESTORE_HINT = (
+    "restore the folder .brain from a copy; `brain verify --deep` finds what else is damaged"
+)
 """The hint for a damaged object."""
 
 
@@ -99,7 +101,7 @@ class StoreError(BrainError):
     code = "bad_store"
 
 
-DAMAGED_STORE_HINT = "run `brain verify`, and restore the folder .brain from a copy"
+DAMAGED_STORE_HINT = "restore the folder .brain from a copy; `brain verify` tells what is damaged"
 
 
 class DamagedStore(StoreError):

@@ -135,14 +135,20 @@ def _usage_failure(problem: click.ClickException) -> Failure:
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else "brain"
     message = " ".join(problem.format_message().split())
+    words = path.partition(" ")[2]
     hint = f"see '{path} --help'"
     if isinstance(problem, click.NoSuchOption):
-        from .registry import RENAMED_OPTIONS
+        from .registry import FOREIGN_OPTIONS, RENAMED_OPTIONS
 
         option = problem.option_name
-        renamed = RENAMED_OPTIONS.get(path.partition(" ")[2], {}).get(option)
-        if renamed:  # the options that click suggests are only spelled alike
-            message, hint = f"No such option {option!r}.", f"{option} is now {renamed}"
+        foreign = FOREIGN_OPTIONS.get((words, option)) or FOREIGN_OPTIONS.get(("", option))
+        if renamed := RENAMED_OPTIONS.get(words, {}).get(option):
+            foreign = f"{option} is now {renamed}"
+        if foreign:  # the options that click suggests are only spelled alike
+            message, hint = f"No such option {option!r}.", foreign
+    elif context is not None and "argument" in message.partition("'")[0]:
+        usage = " ".join(context.command.collect_usage_pieces(context))
+        hint = f"the call is {path} {usage}; {hint}"
     return Failure("usage", printable_text(message, limit=400), hint, USAGE)
 
 

@@ -300,12 +300,13 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "cat": ("skill view",),
         "check": ("verify", "skill check"),
         "check-proof": ("verify FILE",),
-        "checkout": ("switch",),
+        "checkout": ("switch", "restore"),
         "clone": ("fork",),
         "delete": ("skill delete",),
         "find": ("grep", "index --task"),
         "lineage": ("log --graph", "prove --ancestor"),
         "list": ("skill list",),
+        "mv": ("skill rename",),
         "new": ("init", "skill upsert"),
         "op": ("log --ops",),
         "patch": ("skill upsert",),
@@ -317,6 +318,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "revert": ("undo", "restore SKILL@VERSION"),
         "rm": ("skill delete",),
         "rollback": ("undo", "restore"),
+        "stash": ("snapshot", "branch"),
         "update": ("skill upsert",),
         "version": ("--version",),
     },
@@ -415,3 +417,10 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "watch": {"--quiet": "--debounce", "--longest": "--max-wait"},
 }
 """Command to an earlier spelling of an option to its name."""
+FOREIGN_OPTIONS = {
+    ("branch", "-d"): "use --delete, as in `brain branch --delete NAME`",
+    ("branch", "-D"): "use --delete, as in `brain branch --delete NAME`",
+    ("snapshot", "-a"): "all changes are recorded: `brain commit -m TEXT`",
+    ("", "--version"): "a version of a skill is named as in NAME@1",
+}
+"""Hint for an option of another program, of one command or, behind "", of all."""

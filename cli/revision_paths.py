@@ -104,7 +104,10 @@ def find_named_skill(app: App, term: str) -> NamedSkill | None:
     except BrainError as error:
         if "@" in term or error.code not in ("no_skill", "bad_slug", "bad_name"):
             raise
-        return _find_deleted_skill(app, term)
+        deleted = _find_deleted_skill(app, term)
+        if deleted is None and not os.path.lexists(_base_folder(app) / term):
+            _refuse_unknown(app, term)
+        return deleted
     folder = skill.path.removesuffix("/SKILL.md").removesuffix("/skill.md")
     address, version = split_version(term)
     return NamedSkill(address, skill.snapshot if version else "", folder, version or "")
@@ -116,6 +119,27 @@ def _find_deleted_skill(app: App, term: str) -> NamedSkill | None:
     except BrainError:
         return None
     return NamedSkill(term, "", path.removesuffix("/SKILL.md").removesuffix("/skill.md"))
+
+
+def _refuse_unknown(app: App, term: str) -> None:
+    """Raise `InvalidInput` (`bad_revision`) with names like a term that names nothing, if any."""
+    from brain.util.text import suggest_names
+
+    files = [file.path for file in app.brain.files.list()]
+    if "/" in term or term in files:
+        return
+    names = {one.address for one in app.brain.skills.list()}
+    names.update(branch.name for branch in app.brain.branches.list().branches)
+    names.update(tag.name for tag in app.brain.tags.list())
+    near = suggest_names(term, sorted(names)) or [
+        f"-- {path}" for path in suggest_names(term, files)
+    ]
+    if near:
+        raise InvalidInput(
+            f"'{printable_text(term, 80)}' is not a revision",
+            code="bad_revision",
+            hint=f"did you mean {', '.join(map(printable_text, near))}?",
+        )
 
 
 def is_path(app: App, term: str) -> bool:

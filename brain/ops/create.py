@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..digest import NO_DIGEST
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NoBrain
 from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
 from ..objects.bundle import State
@@ -25,6 +25,7 @@ from ..repo.session import (
     Session,
     SigningKeyProvider,
     head_ref,
+    refuse_missing_store,
 )
 from ..repo.transaction import (
     lock_for_writing,
@@ -51,6 +52,10 @@ def create_brain(
     """
     root = path.absolute()
     text = manifest.render_manifest(name or root.name, layout)
+    try:
+        refuse_missing_store(root)
+    except NoBrain as error:
+        raise InvalidInput(error.message, code="brain_exists", hint=error.hint) from error
     if (root / CONTROL_FOLDER).exists():
         raise InvalidInput(
             f"there is a brain in {root} already",

@@ -222,7 +222,9 @@ def _locate_prior_text(
     slug = "" if "/" in name else slugify(name)
     path = Skills(txn.state).find_path(text)
     if path is None and "/" in target:
-        raise Skills(txn.state).missing_error(target)
+        error = Skills(txn.state).missing_error(target)
+        error.hint = f"the name of a new skill has no slash, as in csv-cleanup; {error.hint}"
+        raise error
     prior_text = None if path is None else working_copy.read_if_unchanged(txn.state, path)
     if path is None or prior_text is None:
         candidate_paths = find_skill.find_candidate_paths(session, slug) if path is None else [path]

@@ -117,11 +117,17 @@ def open_session(folder: Path, author: str = "") -> Session:
     Raises `NoBrain`, `StoreError`, or `InvalidInput` for a bad author.
     """
     from ..store.writer import open_store_or_readonly
-    from .session import CONTROL_FOLDER, Session, is_brain
+    from .session import CONTROL_FOLDER, Session, is_brain, refuse_missing_store
 
     root = folder.absolute()
     if not is_brain(root):
-        raise NoBrain(f"there is no brain in {root}", hint="make one with `brain init`")
+        import shlex
+
+        refuse_missing_store(root)
+        raise NoBrain(
+            f"there is no brain in {root}",
+            hint=f"make one there with `brain init {shlex.quote(str(root))}`",
+        )
     return Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
 
 

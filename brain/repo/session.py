@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -474,10 +475,23 @@ def find_brain(start: Path) -> Path:
                 raise
     if nearest is not None:
         return nearest
+    for folder in (start, *start.parents):
+        with suppress(PermissionError):
+            refuse_missing_store(folder)
     raise NoBrain(
         f"there is no brain in {start} or in a folder above it",
         hint="make one with `brain init`, or name one with -C",
     )
+
+
+def refuse_missing_store(folder: Path) -> None:
+    """Refuse a folder whose `.brain` has lost its store. Raises `NoBrain`."""
+    if (folder / CONTROL_FOLDER).is_dir() and not is_brain(folder):
+        raise NoBrain(
+            f"the brain in {folder} has lost its store: {CONTROL_FOLDER}/{STORE_FILE} is missing",
+            hint="restore the folder .brain from a copy; to begin anew without the history, move"
+            " .brain away and run `brain init`",
+        )
 
 
 def is_brain(folder: Path) -> bool:

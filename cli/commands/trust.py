@@ -351,7 +351,7 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
     if wrong == {"wrong_cache"}:
         return f"rebuild the cache with `{app.command_prefix} doctor --repair`"
     if not wrong <= _SIGNATURE_CODES:
-        return "restore the store from a backup, or run 'brain doctor'"
+        return "restore the folder .brain from a copy that `brain verify` finds whole"
     if "forged_author" in wrong:
         return (
             f"do not trust it, or have the authors it names run `{app.command_prefix} sign --all`"

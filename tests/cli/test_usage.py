@@ -69,7 +69,8 @@ def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli):
 
 def test_a_word_of_another_program_is_answered_with_what_it_is_called_here(cli):
     assert cli("checkout").err == (
-        "Error: No such command 'checkout'. Did you mean 'switch'?\nHint: see 'brain --help'\n"
+        "Error: No such command 'checkout'. Did you mean 'switch' or 'restore'?\n"
+        "Hint: see 'brain --help'\n"
     )
     assert "Did you mean 'delete'?" in cli("skill", "rm").err
 
