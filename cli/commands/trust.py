@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brain.digest import is_hex_digest
 from brain.errors import (
     BrainError,
     InvalidInput,
@@ -66,6 +67,7 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify",
         "brain verify --deep --json",
         "brain verify --require-signatures --root auditor",
+        "brain verify --brain ID --snapshot ID",
         "brain verify --ledger local --compare checkpoint.txt",
         "brain verify proof.json --content SKILL.md --snapshot ID",
         "brain verify @~2",
@@ -99,7 +101,12 @@ _SIGNATURE_CODES |= {"forged_author"}
     help="With --ledger local: compare the log with this checkpoint of it, kept elsewhere.",
 )
 @option("--content", metavar="FILE", help="Compare this file with the proven content.", type=None)
-@option("--snapshot", type=_KNOWN, metavar="ID", help="Require this snapshot.")
+@option(
+    "--snapshot",
+    type=_KNOWN,
+    metavar="ID",
+    help="Require this snapshot; of the brain: behind its head.",
+)
 @option("--brain", type=_KNOWN, metavar="ID", help="Require this brain.")
 @option(
     "--block-hash",
@@ -162,7 +169,7 @@ def verify_command(app: App, file: str | None, **options: Any) -> None:
         _verify_file(app, file, options)
 
 
-_BRAIN_OPTIONS = ("deep", "require_signatures", "roots", "ledger", "compare")
+_BRAIN_OPTIONS = ("deep", "require_signatures", "roots", "ledger", "compare", "snapshot", "brain")
 _PROOF_OPTIONS = ("content", "snapshot", "brain")
 _FILE_OPTIONS = {
     "evidence": (
@@ -281,12 +288,22 @@ def _has_format(data: bytes, kind: str) -> bool:
 
 
 def _require_options(what: str, options: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the options of `what`. Raises `click.UsageError` if another is given."""
+    """Return the options of `what`. Raises `click.UsageError` if another is given.
+
+    Raises `InvalidInput` (`bad_id`) for a shortened id.
+    """
     for name in options.keys() - set(known):
         if options[name]:
             shown = {"roots": "root", "witnesses": "witness"}.get(name, name).replace("_", "-")
             article = {"the brain": "", "evidence": ""}.get(what, "a ")
             raise click.UsageError(f"--{shown} does not apply to {article}{what}.")
+    for name in ("snapshot", "brain"):
+        if (id := options[name]) and not is_hex_digest(id):
+            raise InvalidInput(
+                f"--{name} needs a whole id of 64 lower-case hex digits, not {printable_text(id)}",
+                code="bad_id",
+                hint="others can make an id with the same first digits; --json shows whole ones",
+            )
     return {name: options[name] for name in known}
 
 
@@ -298,6 +315,8 @@ def _verify_brain(
     roots: tuple[str, ...],
     ledger: str | None,
     compare: str | None,
+    snapshot: str | None,
+    brain: str | None,
 ) -> None:
     from brain import Brain
 
@@ -315,6 +334,7 @@ def _verify_brain(
             roots=root_keys,
             pinned_roots=app.pinned_roots,
         )
+    found = _require_known(app, found, snapshot, brain)
     if found.ok and roots:
         pin_and_report_roots(app, app.brain, root_keys)
     hint = "" if found.ok else _verification_advice(app, found.findings)
@@ -324,7 +344,11 @@ def _verify_brain(
             ledgers = [open_local_log([note.decode("utf-8", "replace") for note in kept])]
         found = app.brain.ledger.extend(found, ledgers)
         hint = hint or ledger_advice(found.findings)
-    emit(app, found, _verification_lines(found))
+    lines = list(_verification_lines(found))
+    if snapshot and found.ok:
+        how = "is" if found.head == snapshot else "descends from"
+        lines.append(f"The head {how} the snapshot that you named.")
+    emit(app, found, lines)
     if {one.code for one in found.findings if one.severity == "error"} == {NotVouched.code}:
         raise NotVouched(
             "no root key is pinned, and nothing that you know vouches for the signatures",
@@ -337,8 +361,29 @@ def _verify_brain(
         )
 
 
+def _require_known(app: App, found: Verified, snapshot: str | None, brain: str | None) -> Verified:
+    """Add the errors that the head does not have `snapshot` behind it, or is not of `brain`."""
+    from brain.results import Finding
+
+    wrong = []
+    if brain and found.head and found.brain != brain:
+        wrong.append(("not_this_brain", f"this is the brain {found.brain}, not {brain}"))
+    if snapshot and found.head:
+        try:
+            descends = app.brain.history.check_ancestry(snapshot, found.head).descends
+            problem = f"the head {found.head} does not descend from {snapshot}"
+        except BrainError as error:
+            descends, problem = False, error.message
+        if not descends:
+            wrong.append(("not_this_snapshot", problem))
+    findings = [Finding(code, "error", "", "", message) for code, message in wrong]
+    return found._replace(ok=found.ok and not wrong, findings=[*found.findings, *findings])
+
+
 def _verification_advice(app: App, findings: list[Finding]) -> str:
     wrong = {one.code for one in findings if one.severity == "error"}
+    if wrong <= {"not_this_brain", "not_this_snapshot"}:
+        return "compare the id, or name another brain with -C"
     if wrong <= {"other_roots", "before_trust", "bad_trust"} | _SIGNATURE_CODES:
         if "other_roots" in wrong:
             return f"see which keys are pinned with `{app.command_prefix} key roots`"

@@ -111,7 +111,6 @@ def test_options_of_another_kind_are_refused(snapshot, cli):
         ("v.json", "--witness", "k"),
         ("v.json", "--run"),
         ("--content", NOTES),
-        ("--snapshot", snapshot),
     ):
         told = cli("verify", *words)
         assert told.status == 2 and "does not apply to" in told.err, words
@@ -131,3 +130,36 @@ def test_a_missing_file_and_a_folder_are_named(agent, cli):
     for name, code in (("none.json", "no_such_file"), ("skills", "is_a_folder")):
         told = cli("--json", "verify", name)
         assert (told.status, told.error["code"]) == (1, code) and name in told.error["message"]
+
+
+def test_a_brain_is_the_one_that_was_committed(snapshot, cli, agent):
+    brain = cli("verify", "--json").document["brain"]
+    told = cli("verify", "--snapshot", snapshot, "--brain", brain)
+    assert told.status == 0 and "The head is the snapshot that you named." in told.out
+    Path(NOTES).write_text("more\n")
+    cli("snapshot")
+    told = cli("verify", "--snapshot", snapshot)
+    assert told.status == 0 and "The head descends from the snapshot" in told.out
+    cli("branch", "side", "@~1")
+    cli("switch", "side")
+    Path(NOTES).write_text("beside\n")
+    cli("snapshot")
+    beside = cli("show", "--json").document["snapshot"]
+    cli("switch", "main")
+    for words, code in (
+        (("--snapshot", beside), "not_this_snapshot"),
+        (("--snapshot", "0" * 64), "not_this_snapshot"),
+        (("--brain", snapshot), "not_this_brain"),
+    ):
+        told = cli("verify", *words, "--json")
+        errors = [one["code"] for one in told.document["findings"] if one["severity"] == "error"]
+        assert (told.status, told.document["ok"], errors) == (3, False, [code])
+        assert "-C" in cli("verify", *words).err
+
+
+def test_a_short_id_is_refused_by_its_option(snapshot, cli):
+    for words in (("v.json",), ()):
+        for name in ("--snapshot", "--brain"):
+            told = cli("verify", *words, name, snapshot[:12], "--json")
+            assert (told.status, told.error["code"]) == (1, "bad_id")
+            assert name in told.error["message"] and "v.json" not in told.error["message"]
