@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from .. import limits
-from ..digest import is_hex
+from ..digest import NO_DIGEST, is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..folder.read import read_bounded_file
 from ..merging import content_merge
@@ -297,6 +297,8 @@ def _run_merge(
                 txn.writes.update(edits)
             elif bases != [request.theirs]:
                 _record_merge(txn, request, bases, merge, edits, session.author or approver)
+            if request.command == ACCEPT_COMMAND:
+                _delete_accepted(txn, request.theirs)
     if unresolved:
         merge_state.write_marker_files(session, unresolved, request.branch, request.revision)
     else:
@@ -371,6 +373,19 @@ def _record_merge(
     message = request.message or f"Merge {_short_revision(request)}"
     txn.record_snapshot(edits, merge_operation, message, merged=(request.theirs,), author=author)
     txn.writes.update(edits)
+
+
+def _delete_accepted(txn: WriteTransaction, theirs: bytes) -> None:
+    """Delete the branches of proposals that have nothing beyond what was accepted."""
+    accepted, session = AncestorSet(txn.session, theirs), txn.session
+    for name in list_proposal_tips(session):
+        ref = PROPOSAL_REF_PREFIX + name
+        tip = txn.store_tx.read_ref(ref)
+        if tip is not None and tip in accepted and ref != head_ref(txn.branch):
+            txn.store_tx.update_ref(ref, tip, None)
+            before = next((old for one, old, _ in txn.other_refs if one == ref), tip)
+            txn.other_refs = [move for move in txn.other_refs if move[0] != ref]
+            txn.other_refs.append((ref, before, NO_DIGEST))
 
 
 def _short_revision(request: MergeState) -> str:

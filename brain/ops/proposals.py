@@ -21,7 +21,7 @@ from ..named_tuple import NamedTuple
 from ..objects.bundle import Edits
 from ..objects.lineage import walk_first_parents
 from ..objects.operation import merge_operation
-from ..objects.tree_node import LINK
+from ..objects.tree_node import LINK, TreeEntry
 from ..repo import lineage_cache
 from ..repo.derive import may_be_skill
 from ..repo.find_skill import Skills
@@ -234,9 +234,21 @@ def accept_proposal(
     what = f"{', '.join(parts)} of the proposal {name}" if parts else f"the proposal {name}"
     request = MergeState(tip, snapshot, session.current_branch(), message, (), ACCEPT_COMMAND)
     approver = find_approver(session, request)  # who made any of it accepts no part of it
-    accepted = session.state_of(base).edit(edits).id
+    last = session.reader.read_ref(branches.PROPOSAL_REF_PREFIX + name) or tip
+    known = _find_merge_base(session, session.head(), last)  # has the parts accepted before
+    if known != base:
+        edits, texts = _add_to_accepted(session, base, known, edits, texts)
+        wanted = session.state_of(last)
+        rest = {path: wanted.get(path) for path in texts}
+        is_all = session.state_of(known).edit({**edits, **rest}).id == wanted.id and all(
+            entry is not None and session.reader.read_blob(entry.blob) == texts[path]
+            for path, entry in rest.items()
+        )
+        if is_all:  # nothing stays proposed
+            tip, edits, texts = last, {**edits, **rest}, {}
+    accepted = session.state_of(known).edit(edits).id
     is_whole = not texts and accepted == session.state_of(tip).id
-    part = _Part(name, what, base, tip, is_whole, edits, texts, {}, approver)
+    part = _Part(name, what, known, tip, is_whole, edits, texts, {}, approver)
     if edit is not None:
         part = part._replace(edited=_edit_texts(session, part, edit))
     prepare = None if is_whole and not part.edited else partial(_record_part, part)
@@ -269,6 +281,32 @@ class _Part(NamedTuple):
     texts: dict[str, bytes]
     edited: dict[str, tuple[bytes, bytes]]
     approver: str
+
+
+def _add_to_accepted(
+    session: Session, base: bytes, known: bytes, edits: Edits, texts: dict[str, bytes]
+) -> tuple[Edits, dict[str, bytes]]:
+    """Return edits and texts on top of `known`, which has some, given those on top of `base`."""
+
+    def read(entry: TreeEntry | None) -> bytes | None:
+        if entry is None or entry.kind == LINK or entry.size > MAX_EDIT_BYTES:
+            return None
+        text = session.reader.read_blob(entry.blob, entry.size)
+        return None if lines.is_binary(text) else text
+
+    before, after = session.state_of(base), session.state_of(known)
+    edits, texts = dict(edits), dict(texts)
+    for path in [*edits, *texts]:
+        had, has = before.get(path), after.get(path)
+        ours, entry = read(has), edits.get(path)
+        wanted = texts[path] if path in texts else read(entry)
+        if had != has and ours is not None and wanted is not None:
+            edits.pop(path, None)
+            texts[path] = _follow_edit(ours, read(had) or b"", wanted)
+            if entry is not None and texts[path] == wanted:
+                edits[path] = entry
+                del texts[path]
+    return edits, texts
 
 
 def _edit_texts(session: Session, part: _Part, edit: Edit) -> dict[str, tuple[bytes, bytes]]:

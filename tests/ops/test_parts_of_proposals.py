@@ -282,3 +282,53 @@ def test_a_proposer_is_told_why_their_proposal_was_rejected(brain):
     brain.proposals.reject("claude", "Name the source")
     (told,) = brain.proposals.list_rejections("claude")
     assert (told.message, told.author) == ("Name the source", "ada")
+
+
+def test_parts_taken_one_by_one_by_the_same_id_are_not_proposed_again(brain, cli: Call):
+    proposed = propose(brain)
+    accept = ("--author", "eve", "proposal", "accept", proposed)
+    assert cli(*accept, "other").status == 0
+    (number,) = numbers(brain, proposed, "+Drei")
+    assert cli(*accept, "--hunk", str(number)).status == 0
+    assert "Drei." in read(brain) and "One." in read(brain)
+    assert [one.slug for one in brain.proposals.show("claude").skills] == ["oracle"]
+    rest = "".join(one.text for one in brain.proposals.hunks("claude"))
+    assert "+Eins" in rest and "+Drei" not in rest and "other" not in rest
+    (number,) = numbers(brain, proposed, "+Eins")
+    assert cli(*accept, "--hunk", str(number)).status == 0
+    assert "Eins." in read(brain) and "Drei." in read(brain)
+    (number,) = numbers(brain, proposed, '+  version: "2"')
+    assert cli(*accept, "--hunk", str(number)).status == 0
+    assert read(brain).endswith(NEW) and not brain.proposals.list()
+    assert "proposed" not in cli("branch").out and brain.verify(deep=True).ok
+
+
+def test_the_whole_is_taken_after_an_edited_part_of_it(brain, cli: Call):
+    proposed = propose(brain)
+    brain.proposals.accept(
+        proposed,
+        hunks=numbers(brain, proposed, "+Eins"),
+        edit=lambda texts: {path: text.replace(b"Eins", b"Uno") for path, text in texts.items()},
+    )
+    brain.proposals.accept(proposed)
+    assert "Uno." in read(brain) and "Drei." in read(brain)
+    assert not brain.proposals.list() and "proposed" not in cli("branch").out
+
+
+def test_the_branch_of_a_proposal_goes_when_it_was_accepted_and_an_undo_brings_it_back(
+    brain, cli: Call
+):
+    proposed = propose(brain)
+    brain.proposals.accept(
+        proposed, skills=["other"], edit=lambda texts: {p: t + b"#\n" for p, t in texts.items()}
+    )
+    assert "proposed/claude" in cli("branch").out
+    tip = brain.proposals.show("claude").snapshot
+    brain.proposals.accept(tip, edit=lambda texts: {p: t + b"End.\n" for p, t in texts.items()})
+    assert "proposed" not in cli("branch").out
+    brain.undo()
+    assert brain.proposals.show("claude").snapshot == tip
+    brain.redo()
+    assert "proposed" not in cli("branch").out
+    later = propose(brain, body=NEW + "Later.\n")
+    assert [one.snapshot for one in brain.proposals.list()] == [later]
