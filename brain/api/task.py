@@ -15,6 +15,7 @@ from ..repo.current_run import LoadedSkill
 from ..repo.part import LockedSession, Part, lazy, reads
 from ..repo.receipts import runs
 from ..repo.receipts.run_end import are_skills_disabled, may_have_failures, note_run_end
+from ..util.checked_calls import check_calls
 
 if TYPE_CHECKING:
     from .. import results
@@ -31,6 +32,7 @@ MAX_REPORTED_CALLS = 16
 """Skills whose calls are reported at the end of a run with an unknown outcome."""
 
 
+@check_calls
 class Task:
     """A recorded run; `Brain.task` starts one. Texts are kept as excerpts, without secrets.
 

@@ -16,6 +16,7 @@ from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
 from ..repo.learning.change import ProposedChange
 from ..repo.receipts.runs import find_trigger
 from ..results import Synthesized
+from ..util.checked_calls import check_calls
 from .budget import meter, require_evolution
 from .evolver import Drafting
 from .material import ShownSkills, SkillTools
@@ -141,6 +142,7 @@ def synthesize(
         raise
 
 
+@check_calls
 class Learner:
     """Proposes skills from runs as they end: `brain.task("…", on_success=Learner(brain, model))`.
 

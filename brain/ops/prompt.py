@@ -279,7 +279,8 @@ def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions
 
 def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -> Index:
     if unknown := sorted(options.keys() - IndexOptions.__annotations__.keys()):
-        raise TypeError(f"an index has no option {unknown[0]}")
+        known = ", ".join(sorted(IndexOptions.__annotations__))
+        raise TypeError(f"an index has no option {unknown[0]}; it has {known}")
     limit, budget = options.get("max_chars"), options.get("budget")
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput(

@@ -19,6 +19,7 @@ from ..objects.lineage import jump_target_depth
 from ..objects.snapshot import Snapshot, snapshot_id
 from ..objects.tree import TreeRoot
 from ..objects.tree_node import child_hash, entry_hash, join_hashes
+from ..util.checked_calls import checked
 from .json_fields import parse_expected_ids
 from .proof import ENTRY_TYPES, AnyProof, DescentProof, LevelStep, PathProof, ProofHead, parse_proof
 
@@ -226,6 +227,7 @@ class _CountingReader:
         return read
 
 
+@checked
 def check_proof(
     data: bytes,
     *,

@@ -14,12 +14,11 @@ use, so that a module of operations is imported when one of them is needed (see 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from os import PathLike
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ..errors import InvalidInput, NoBrain, error_from_os
+from ..errors import NoBrain, error_from_os
+from ..util.checked_calls import check_calls, check_types
 
 if TYPE_CHECKING:
     import inspect
@@ -132,7 +131,13 @@ def open_session(folder: Path, author: str = "") -> Session:
 
 
 class Part:
-    """A part of `Brain`: operations of one kind on the same open brain."""
+    """A part of `Brain`: operations of one kind on the same open brain.
+
+    Its own methods check their arguments as operations do.
+    """
+
+    def __init_subclass__(cls) -> None:
+        check_calls(cls)
 
     def __init__(self, locked: LockedSession) -> None:
         self._locked = locked
@@ -233,51 +238,6 @@ def lazy(namespace: dict[str, Any], package: str, names: str) -> None:
     """
     for name in names.split():
         namespace[name] = _LazyModule(f"brain.{package}.{name}")
-
-
-_SIMPLE_TYPES: dict[str, tuple[type, ...]] = {
-    "None": (type(None),),
-    "Path": (PathLike,),
-    "bool": (bool,),
-    "bytes": (bytes,),
-    "float": (float, int),
-    "int": (int,),
-    "str": (str,),
-    **{f"{kind}[str]": (Iterable,) for kind in ("Collection", "Iterable", "Sequence")},
-}
-"""What may be given for an annotation, or a part of it between bars."""
-
-
-def check_types(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Check the arguments of `function` after the first, where their types are simple.
-
-    Raises `InvalidInput` (`bad_argument_type`).
-    """
-    names, types = _read_simple_types(function)
-    for name, value in (*zip(names, args, strict=False), *kwargs.items()):
-        if name in types:
-            annotation, wanted, is_list = types[name]
-            if not isinstance(value, wanted) or (is_list and isinstance(value, (str, bytes))):
-                raise InvalidInput(
-                    f"the argument {name} has the wrong type",
-                    code="bad_argument_type",
-                    hint=f"{name}: {annotation}, not {type(value).__name__}",
-                )
-
-
-@cache
-def _read_simple_types(
-    function: Callable[..., Any],
-) -> tuple[tuple[str, ...], dict[str, tuple[str, tuple[type, ...], bool]]]:
-    """Return the names of positional arguments, and for the simple ones what may be given."""
-    code = function.__code__
-    types = {}
-    for name, annotation in function.__annotations__.items():
-        words = str(annotation).split(" | ")
-        if name != "return" and all(word in _SIMPLE_TYPES for word in words):
-            wanted = tuple(kind for word in words for kind in _SIMPLE_TYPES[word])
-            types[name] = (annotation, wanted, Iterable in wanted and str not in wanted)
-    return code.co_varnames[1 : code.co_argcount], types
 
 
 def call_system(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -24,6 +24,7 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree import Difference
 from ..store.reader import StoreReader
 from ..store.rows import ObjectKind
+from ..util.checked_calls import checked
 from ..util.progress import Progress, no_progress
 from .derived_db import DERIVATION_VERSION
 
@@ -456,14 +457,15 @@ CONTROL_FOLDER = ".brain"
 STORE_FILE = "store.db"
 
 
-def find_brain(start: Path) -> Path:
+@checked
+def find_brain(start: str | Path) -> Path:
     """Return the nearest folder with a brain, from `start` upwards.
 
     A brain in a folder that an outer brain records, such as a skill, is passed over in favour
     of the outer one, unless the user may not read that. A `.brain` that is a link does not
     count. Raises `NoBrain`, and `PermissionError` if only a brain is found that they may not read.
     """
-    start = start.absolute()
+    start = Path(start).absolute()
     nearest: Path | None = None
     for folder in (start, *start.parents):
         try:

@@ -11,6 +11,7 @@ from ...digest import parse_digest
 from ...errors import InvalidInput, ProofError, printable_text
 from ...proofs.proof import ENTRY_TYPES
 from ...results import ContractInclusion, Evidence, LogInclusion
+from ...util.checked_calls import checked
 from ...util.utc_time import utc_time
 from ..contracts import RUNTIME_HASH
 from ..ledger_protocol import witness_trust
@@ -425,6 +426,7 @@ _MIN_BLOCK_HASH_BYTES = 8
 """Bytes of a shortened block hash: fewer are found by chance."""
 
 
+@checked
 def check_evidence(
     data: bytes,
     *,

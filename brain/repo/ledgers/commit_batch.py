@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...chain.ledger_protocol import Commitment, CommitRequest
 from ...errors import BrainError, error_from_os
 from ...results import Batch, Committed, LeftOutBrain
+from ...util.checked_calls import checked
 from ..part import call_system, open_session
 from ..session import Session
 from . import commit, seen
@@ -27,6 +28,7 @@ class _PendingCommit(NamedTuple):
     request: CommitRequest
 
 
+@checked
 def commit_batch(
     folders: Sequence[str | Path],
     log: EmbeddedLedger,

@@ -14,6 +14,7 @@ import pytest
 from brain import Brain
 from brain.errors import BrainError, InvalidInput
 from brain.repo import part
+from brain.util.checked_calls import check_types
 from tests.support.refusals import raises_code
 
 
@@ -116,8 +117,8 @@ def test_simple_types_are_those_of_the_annotations():
     def take(session, path: str | Path, flag: bool, share: float):
         """Take."""
 
-    part.check_types(take, (Path("a"), True, 1), {})
-    part.check_types(take, ("a",), {"flag": False, "share": 0.5})
+    check_types(take, (Path("a"), True, 1), {})
+    check_types(take, ("a",), {"flag": False, "share": 0.5})
     for args in [(b"a",), ("a", 1), ("a", True, "1")]:
         with raises_code("bad_argument_type", InvalidInput):
-            part.check_types(take, args, {})
+            check_types(take, args, {})
