@@ -41,6 +41,12 @@ def require_merge(session: Session) -> MergeState:
 def refuse_during_merge(session: Session) -> None:
     """Raise `Conflict` (`merging`) if a merge is pending."""
     state = load_merge_state(session)
+    if state is not None and all(row.choice for row in state.rows):
+        raise Conflict(
+            f"the merge of {state.revision} is resolved, and not recorded yet",
+            code="merging",
+            hint="record it with `brain merge --continue`, or drop it with `brain merge --abort`",
+        )
     if state is not None:
         raise Conflict(
             f"the merge of {state.revision} has unresolved conflicts",

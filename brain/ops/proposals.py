@@ -413,13 +413,20 @@ def _find_proposer(session: Session, part: _Part) -> str:
 
 
 def _list_edits_of(session: Session, base: bytes, tip: bytes, skills: Sequence[str]) -> Edits:
-    """Return the edits from `base` to `tip` in some skills, also under their former names."""
+    """Return the edits from `base` to `tip` in some skills, also under their former names.
+
+    The path of a changed file means that file.
+    """
     from .diff import diff
 
     before, after = Skills(session.state_of(base)), Skills(session.state_of(tip))
     renamed = [row for row in diff(session, base.hex(), tip.hex()).skills if row.from_slug]
+    changes = {path: now for path, _, now in before.state.diff(after.state)}
     edits: Edits = {}
     for text in skills:
+        if text in changes:
+            edits[text] = changes[text]
+            continue
         names = {text}
         for row in renamed:
             if slugify(text) in (row.slug, row.from_slug):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,12 +34,20 @@ from ..terminal import ProgressBar, escape, escape_lines, is_terminal
 from ..user_files import read_input
 
 if TYPE_CHECKING:
-    from brain.results import Hunk, Proposal, ProposedProgram, SnapshotInfo, UndiffableFile
+    from brain.results import (
+        Hunk,
+        PathChange,
+        Proposal,
+        ProposedProgram,
+        SnapshotInfo,
+        UndiffableFile,
+    )
 
 
 _MAX_NAMED_FILES = 3
-"""Files beside skills that are named in the line of a proposal, and proposals in one of a group."""
+"""Files beside skills that are named in the line of a proposal."""
 _DEFAULT_LIMIT = 50
+_VERSION_CHANGE = re.compile(r"^\+( *version:.*)$", re.MULTILINE)
 _QUESTION = "Accept this hunk (y, n, a: the rest of the file, d: none of it, q: no more)"
 
 
@@ -65,20 +74,21 @@ def proposal_list_command(app: App, limit: int | None) -> None:
 def _proposal_list_lines(app: App, found: list[Proposal], count: int) -> Iterator[str]:
     if not count:
         yield "No proposals."
-    groups: dict[str, list[Proposal]] = {}
+    groups: dict[tuple[PathChange, ...], list[Proposal]] = {}
     for one in found:
-        text = ", ".join(_change_texts(one)) or pluralize(len(one.changes), "file")
-        groups.setdefault(text, []).append(one)
+        groups.setdefault(tuple(one.changes), []).append(one)
     rows = [
-        (short_id(one.snapshot), local_time(one.made[0].time), escape(one.name), text)
-        for text, (one, *_) in groups.items()
+        (
+            *(short_id(one.snapshot), local_time(one.made[0].time), escape(one.name)),
+            ", ".join(_change_texts(one)) or pluralize(len(one.changes), "file"),
+        )
+        for one, *_ in groups.values()
     ]
     for line, (_, *others) in zip(align_columns(rows), groups.values(), strict=True):
         yield line
         if others:
-            names = [escape(one.name) for one in others[:_MAX_NAMED_FILES]]
-            dots = ["…"] if len(others) > _MAX_NAMED_FILES else []
-            yield f"  and {len(others)} that change the same: {', '.join([*names, *dots])}"
+            same = [f"{short_id(one.snapshot)} {escape(one.name)}" for one in others]
+            yield f"  and {len(others)} that change the same: {', '.join(same)}"
     if count > len(found):
         more = f"{count - len(found)} more: {app.command_prefix} proposal list -n {count}"
         yield more
@@ -208,15 +218,23 @@ def proposal_accept_command(
     """Merge a proposal into this branch.
 
     SNAPSHOT is the id in the last line of `brain proposal show`, or a prefix of it. A
-    name is refused, because the proposal may have changed since you saw it. With SKILL,
-    --hunk or -p, only these changes are merged; the rest stays proposed. The merge
-    is a snapshot of its own, whose author is you; so is what you edited. If new snapshots are
-    signed, the merged ones are signed too, also by `brain merge --continue` after conflicts.
+    name is refused, because the proposal may have changed since you saw it. With SKILL
+    (also the path of a changed file), --hunk or -p, only these changes are merged; the rest
+    stays proposed. The merge is a snapshot of its own, whose author is you; so is what you
+    edited. If new snapshots are signed, the merged ones are signed too, also by `brain merge
+    --continue` after conflicts.
     """
     if edit and file is not None:
         raise click.UsageError("--edit and --file are two ways to edit; give one of them")
+    if edit and not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        raise InvalidInput(
+            "--edit opens an editor, and there is no terminal for it",
+            code="no_terminal",
+            hint="write the text that you accept into a file, and give it with --file FILE",
+        )
     if patch:
         hunks = (*hunks, *_ask_about_hunks(app, snapshot))
+    left = _list_left_versions(app, snapshot, hunks) if hunks else []
     take = _edit_in_editor if edit else partial(_read_edited, file) if file is not None else None
     with ProgressBar(app) as bar:
         result = app.brain.proposals.accept(
@@ -228,7 +246,23 @@ def proposal_accept_command(
             hunks=hunks,
             edit=take,
         )
+    for hunk in left if result.changed else []:
+        if _VERSION_CHANGE.findall(hunk.text)[-1].encode() not in app.brain.files.read(hunk.path):
+            app.print_note(
+                f"Note: {escape(hunk.path)} keeps its version: hunk {hunk.number} changes that;"
+                f" {app.command_prefix} proposal accept {short_id(snapshot)} --hunk {hunk.number}"
+            )
     report_merge(app, result)
+
+
+def _list_left_versions(app: App, snapshot: str, hunks: Sequence[int]) -> list[Hunk]:
+    """Return the hunks that change the version of a file of which others are accepted."""
+    every = list(app.brain.proposals.hunks(snapshot))
+    taken = {one.path for one in every if one.number in hunks}
+    return [
+        one for one in every
+        if one.path in taken and one.number not in hunks and _VERSION_CHANGE.search(one.text)
+    ]  # fmt: skip
 
 
 def _ask_about_hunks(app: App, snapshot: str) -> list[int]:

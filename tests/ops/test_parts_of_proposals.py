@@ -236,6 +236,9 @@ def test_an_editor_gets_the_proposed_bytes_and_what_it_saves_is_accepted(
     with brain.proposals.open("claude", author="claude") as agent:
         proposed = agent.skills.upsert("Oracle", b"\xc2\xa0Eins.\r\nZwei.\r\n").snapshot
     accept = ("--author", "eve", "proposal", "accept", proposed, "--edit")
+    told = cli("--json", *accept)
+    assert told.status == 1 and told.error["code"] == "no_terminal" and "--file FILE" in told.err
+    monkeypatch.setattr(proposal_commands, "is_terminal", lambda _: True)
     monkeypatch.setenv("EDITOR", "true")
     assert cli("--json", *accept).error["code"] == "not_edited"
     monkeypatch.setenv("EDITOR", "sed -i s/Zwei/Two/")
@@ -262,7 +265,8 @@ def test_like_proposals_are_in_one_group_and_the_list_is_bounded(brain, cli: Cal
         with brain.proposals.open(f"claude-{number:06x}", author="claude") as agent:
             agent.skills.upsert("Oracle" if number < 6 else "Other", "Two.\n", description="D")
     said = cli("proposal", "list").out
-    assert len(said.splitlines()) == 4 and "and 5 that change the same: " in said and "…" in said
+    assert len(said.splitlines()) == 4 and "and 5 that change the same: " in said
+    assert all(one.snapshot[:12] in said for one in brain.proposals.list())
     assert "7 more: brain proposal list -n 8" in cli("proposal", "list", "-n", "1").out
     document = cli("--json", "proposal", "list", "-n", "3").document
     assert (len(document["proposals"]), document["more"]) == (3, 5)
@@ -332,3 +336,42 @@ def test_the_branch_of_a_proposal_goes_when_it_was_accepted_and_an_undo_brings_i
     assert "proposed" not in cli("branch").out
     later = propose(brain, body=NEW + "Later.\n")
     assert [one.snapshot for one in brain.proposals.list()] == [later]
+
+
+def test_proposals_of_different_texts_are_in_no_group(brain, cli: Call):
+    for number, text in enumerate(("Two.\n", "Three.\n", "Two.\n")):
+        with brain.proposals.open(f"claude-{number:06x}", author="claude") as agent:
+            agent.skills.upsert("Oracle", text)
+    said = cli("proposal", "list").out
+    assert len(said.splitlines()) == 3 and "and 1 that change the same: " in said
+
+
+def test_a_changed_file_is_accepted_by_its_path(brain, cli: Call):
+    with brain.proposals.open("claude", author="claude") as agent:
+        agent.skills.upsert("Oracle", NEW)
+        proposed = agent.memory.add("memory", "Ports are closed").snapshot
+    path = next(one.path for one in brain.proposals.show("claude").changes if "memory" in one.path)
+    assert cli("--author", "eve", "proposal", "accept", proposed, path).status == 0
+    assert "Ports are closed" in read(brain, path) and "One." in read(brain)
+    assert [one.slug for one in brain.proposals.show("claude").skills] == ["oracle"]
+
+
+def test_a_hunk_beside_that_of_the_version_names_it(brain, cli: Call):
+    proposed = propose(brain)
+    (version,) = numbers(brain, proposed, '+  version: "2"')
+    accept = ("--author", "eve", "proposal", "accept", proposed, "--hunk")
+    (number,) = numbers(brain, proposed, "+Eins")
+    assert f"--hunk {version}" in cli(*accept, str(number)).err
+    (number,) = numbers(brain, proposed, "+Drei")
+    assert "version" not in cli(*accept, str(number), "--hunk", str(version)).err
+
+
+def test_a_resolved_merge_says_how_it_is_recorded(brain, cli: Call):
+    proposed = propose(brain)
+    brain.skills.upsert("Oracle", BODY.replace("One", "Un"))
+    accept = ("--author", "eve", "proposal", "accept", proposed)
+    assert cli(*accept).status == 12
+    assert "unresolved" in cli(*accept).err
+    assert cli("resolve", "skills/oracle/SKILL.md", "--theirs").status == 0
+    told = cli(*accept)
+    assert "brain merge --continue" in told.err and "unresolved" not in told.err
