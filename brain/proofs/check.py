@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .. import merkle
-from ..digest import NO_DIGEST, stream_blob_id
+from ..digest import NO_DIGEST, parse_digest, stream_blob_id
 from ..errors import RESTORE_HINT, FormatError, InvalidInput, ProofError, printable_text
 from ..objects import paths
 from ..objects import snapshot as snapshots
@@ -234,17 +234,19 @@ def check_proof(
     content: RawIOBase | None = None,
     brain: str = "",
     snapshot: str = "",
+    ancestor: str = "",
     in_store: Callable[[str], bool] | None = None,
 ) -> Proof:
     """Verify the proof in `data` without access to the brain; return what it shows.
 
     `content` must be the proven content; `brain` and `snapshot` are full ids that the proof
-    must be about. Anybody can make a proof that is consistent, also one that names somebody
+    must be about, and `ancestor` one from which it must show descent.
+    Anybody can make a proof that is consistent, also one that names somebody
     else's brain, so the result is `ok` only if `snapshot` was given, or `in_store`, which tells
     whether a brain of the reader holds a snapshot, knows it. A `brain` is known by its first
     snapshot alone, so it counts for that one and for the origin of a fork. Raises `ProofError`
-    (`not_this_brain`, `not_this_snapshot`, and as `verify_proof_bytes`) or `InvalidInput`
-    (`bad_id`, `no_content`).
+    (`not_this_brain`, `not_this_snapshot`, `not_this_ancestor`, and as `verify_proof_bytes`) or
+    `InvalidInput` (`bad_id`, `no_content`).
     """
     expected_ids = parse_expected_ids(brain, snapshot)
     proven = verify_proof_bytes(data)
@@ -254,8 +256,16 @@ def check_proof(
             found == id,
             f"not_this_{name}",
             f"it is about the {name} {found.hex()}, not {id.hex()}",
-            f"compare the id, or ask for a proof about that {name}",
+            "that is the ancestor of which it shows descent: name it with --ancestor"
+            if id in (proven.ancestor, proven.ancestor_brain)
+            else f"compare the id, or ask for a proof about that {name}",
         )
+    require_valid_proof(
+        not ancestor or proven.ancestor == parse_digest(ancestor),
+        "not_this_ancestor",
+        f"it shows no descent from {ancestor}",
+        "compare the id, or ask for a proof by `brain prove --ancestor`",
+    )
     if content is not None:
         verify_proof_content(proven, content)
     if snapshot:

@@ -147,7 +147,7 @@ def coverage_lines(found: Verified) -> Iterator[str]:
     if (more := len(found.signers) - _MAX_SIGNERS) > 0:
         yield f"and by {_count(more, 'key')} more; --json lists them"
     if found.roots:
-        yield f"Root keys that you know: {', '.join(found.roots)}"
+        yield f"Root keys that you pinned or named: {', '.join(found.roots)}"
     elif found.signers:
         yield "No root key is pinned: anybody could have made these signatures."
     elif found.ok:

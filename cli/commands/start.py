@@ -194,7 +194,7 @@ def _waiting_text(one: Waiting) -> str:
     return {
         "proposals": f"{pluralize(one.count, 'proposal')} to review",
         "provisional": f"{pluralize(one.count, 'provisional change')} of skills",
-        "unsigned": "The head lacks the signature of a trusted key",
+        "unsigned": "The head lacks a signature of a trusted key",
     }[one.kind]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,12 @@ _SIGNATURE_CODES |= {"forged_author"}
 )
 @option("--brain", type=_KNOWN, metavar="ID", help="Require this brain.")
 @option(
+    "--ancestor",
+    type=_KNOWN,
+    metavar="ID",
+    help="Of a proof of descent: require this ancestor.",
+)
+@option(
     "--block-hash",
     type=_KNOWN,
     metavar="HASH",
@@ -178,7 +185,7 @@ _FILE_OPTIONS = {
     ),
     "receipt": (),
     "verdict": ("run",),
-    "proof": _PROOF_OPTIONS,
+    "proof": (*_PROOF_OPTIONS, "ancestor"),
 }
 """Kind of file to its options. Evidence holds proofs, so the kinds are looked for in this order."""
 
@@ -188,6 +195,12 @@ def _verify_file(app: App, file: str, options: dict[str, Any]) -> None:
         _require_options("receipt", options, ())
         _report_receipt(app, app.brain.receipts.verify(file))
         return
+    if os.path.isdir(file):
+        raise InvalidInput(
+            f"{printable_text(file)} is a folder",
+            code="is_a_folder",
+            hint=f"to verify the brain in it, run `brain -C {shlex.quote(file)} verify`",
+        )
     data = read_input(file, MAX_RECEIPT_BYTES, "the file to verify")
     kind = next((kind for kind in _FILE_OPTIONS if _has_format(data, kind)), "")
     if _has_format(data, "equivocation"):
@@ -297,7 +310,7 @@ def _require_options(what: str, options: dict[str, Any], known: tuple[str, ...])
             shown = {"roots": "root", "witnesses": "witness"}.get(name, name).replace("_", "-")
             article = {"the brain": "", "evidence": ""}.get(what, "a ")
             raise click.UsageError(f"--{shown} does not apply to {article}{what}.")
-    for name in ("snapshot", "brain"):
+    for name in ("snapshot", "brain", "ancestor"):
         if (id := options[name]) and not is_hex_digest(id):
             raise InvalidInput(
                 f"--{name} needs a whole id of 64 lower-case hex digits, not {printable_text(id)}",
@@ -405,7 +418,10 @@ def _verification_advice(app: App, findings: list[Finding]) -> str:
         return (
             "name the keys that may sign with `brain key trust KEY --as NAME`, or do not trust it"
         )
-    advice = signing_advice(app.brain.trust.show(), f"{app.command_prefix} sign --all")
+    head = app.brain.trust.show()
+    is_head = {one.snapshot for one in findings if one.severity == "error"} == {head.snapshot}
+    signed = [one.key for one in app.brain.signatures.list()] if is_head else []
+    advice = signing_advice(head, f"{app.command_prefix} sign --all", signed)
     return f"do not trust it, or, after a review, {advice}"
 
 
@@ -495,11 +511,12 @@ def check_proof_file(
     content: str | None,
     snapshot: str | None,
     brain: str | None,
+    ancestor: str | None,
 ) -> None:
     """Verify the proof `data` of a file, with what the user knows, and report it."""
     from brain import check_proof
 
-    ids = {"snapshot": snapshot or "", "brain": brain or ""}
+    ids = {"snapshot": snapshot or "", "brain": brain or "", "ancestor": ancestor or ""}
     with open_content(content) as source, named_in_errors(file):
         found = check_proof(data, content=source, in_store=app.has_snapshot, **ids)
     emit(app, found, _checked_proof_lines(found, content is not None))

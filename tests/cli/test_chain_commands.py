@@ -209,6 +209,7 @@ def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(agent, c
     cli("chain", "status", "-o", kept)
     shutil.rmtree(tmp_path / "ledgers")
     assert faults() == {"rolled_back", "another_log", "not_committed"}
+    assert cli(*compare).out.count("on another machine") == 2
     shutil.copytree(tmp_path / "copy", tmp_path / "ledgers")
     assert faults() == {"rolled_back"}
     cli("init", str(tmp_path / "other"))

@@ -239,3 +239,15 @@ def test_a_name_that_only_the_brain_gives_is_no_root_key(without_bob, cli, keys)
         assert ada in told.error["message"]
     assert cli("verify", "--root", ada).status == 0
     assert cli("key", "roots", "--remove", "ada").status == 0
+
+
+def test_whoever_has_signed_is_not_asked_again(agent, cli):
+    new(cli, "ada", "bob")
+    for name in ("ada", "bob"):
+        cli("key", "trust", name, "--as", name, "--key", "ada")
+    cli("key", "trust", "--threshold", "2", "--key", "ada")
+    cli("sign", "--key", "bob")
+    learn(cli)
+    assert cli("sign", "--key", "ada").status == 0
+    told = cli("verify")
+    assert told.status == 3 and "--key bob" in told.err and "--key ada" not in told.err

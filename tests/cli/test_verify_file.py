@@ -157,6 +157,25 @@ def test_a_brain_is_the_one_that_was_committed(snapshot, cli, agent):
         assert "-C" in cli("verify", *words).err
 
 
+def test_a_proof_of_descent_is_bound_to_its_ancestor(snapshot, cli):
+    Path(NOTES).write_text("more\n")
+    cli("snapshot")
+    head = cli("show", "--json").document["snapshot"]
+    assert cli("prove", "--ancestor", snapshot, "-o", "d.json").status == 0
+    assert cli("verify", "d.json", "--snapshot", head, "--ancestor", snapshot).status == 0
+    assert cli("verify", "d.json", "--ancestor", snapshot).status == 4
+    told = cli("verify", "d.json", "--snapshot", snapshot, "--json")
+    assert told.status == 3 and "--ancestor" in told.error["hint"]
+    for file in ("d.json", "v.json"):
+        told = cli("verify", file, "--ancestor", head, "--json")
+        assert (told.status, told.error["code"]) == (3, "not_this_ancestor")
+
+
+def test_the_folder_of_a_brain_is_named_with_its_option(agent, cli):
+    told = cli("verify", str(agent))
+    assert told.status == 1 and f"brain -C {agent} verify" in told.err
+
+
 def test_a_short_id_is_refused_by_its_option(snapshot, cli):
     for words in (("v.json",), ()):
         for name in ("--snapshot", "--brain"):

@@ -122,7 +122,10 @@ def _text_lines(evidence: Evidence) -> Iterator[str]:
     if evidence.ok:
         yield f"Vouched for by {' and '.join(_KNOWN_FACTS[name] for name in evidence.vouched_by)}."
     if evidence.ok and not is_shown:
-        yield "So much for what is in the snapshot; nothing you know vouches for its commitment."
+        yield (
+            "Verified is what is in the snapshot; nothing you know vouches for its commitment:"
+            " bring the key of the log, a witness or the hash of the block."
+        )
     yield f"Trust: {evidence.trust_level}, {_trust_text(evidence)}."
     rows = [
         (name, printable_text(value, _MAX_VALUE_CHARS))

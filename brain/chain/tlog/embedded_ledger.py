@@ -198,7 +198,7 @@ class EmbeddedLedger:
         if log is not None:
             return audit.audit_log(log, self._folder, older)
         if older:
-            return [LedgerFault("rolled_back", "the log is gone, though it had entries")]
+            return [LedgerFault("rolled_back", log_store.NO_LOG_HERE)]
         return []
 
     def _open_reader(self) -> LogReader | None:

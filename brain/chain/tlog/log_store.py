@@ -87,6 +87,10 @@ LOG = FileFormat(
 LOG_DATABASE = LOG.file_name
 LOG_LOCK_SECONDS = LOG.timeout
 """Seconds to wait for other processes."""
+NO_LOG_HERE = (
+    "there is no log here: it was deleted, though it had entries, or it is on another machine,"
+    " which is where to compare it"
+)
 
 
 def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:

@@ -129,7 +129,7 @@ def describe_other_log(
     last = max(logs, key=lambda seen: seen.seq)
     return (
         f"commitment {last.seq} of this brain is in the log {last.identity}, and {ledger.name} is"
-        f" {'another log without any' if identity else 'gone'}"
+        f" {'another log without any' if identity else 'not here: deleted, or on another machine'}"
     )
 
 

@@ -194,7 +194,7 @@ def set_threshold(session: Session, threshold: int) -> TrustChanged:
     return _edit_trust_file(
         session,
         b"",
-        f"Need {threshold} signatures",
+        f"Need {threshold} signature{'' if threshold == 1 else 's'}",
         lambda text: trust_file.set_policy_threshold(_require_text(text), threshold),
     )
 
