@@ -38,7 +38,7 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
         data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
-            f"{name} is larger than {max_bytes} bytes",
+            f"{_shown(name)} is larger than {max_bytes} bytes",
             code="too_large",
             hint="check that it is the right file; larger ones are not read",
         )
@@ -51,8 +51,12 @@ def read_text_input(name: str, max_bytes: int, what: str) -> str:
         return read_input(name, max_bytes, what).decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{name} is not UTF-8", code="not_text", hint="save it as UTF-8"
+            f"{_shown(name)} is not UTF-8", code="not_text", hint="save it as UTF-8"
         ) from error
+
+
+def _shown(name: str) -> str:
+    return "standard input" if name == "-" else printable_text(name)
 
 
 @contextmanager
@@ -66,8 +70,7 @@ def named_in_errors(name: str | None, lines_only: bool = False) -> Iterator[None
     except BrainError as error:
         about_line = error.message.startswith("line ")
         if name is not None and (about_line or not lines_only):
-            shown = "standard input" if name == "-" else printable_text(name)
-            error.message = f"{shown}{',' if about_line else ':'} {error.message}"
+            error.message = f"{_shown(name)}{',' if about_line else ':'} {error.message}"
         raise
 
 

@@ -62,21 +62,24 @@ def upsert(
 
     `name` may also be the path of an existing skill, such as tools/search.
     `body` is Markdown, with or without front matter; None keeps the text of an existing
-    skill. With `if_changed`, identical text records nothing. `receipt` documents the work
-    behind the change: bytes are kept unchanged, and a `brain.receipts.Receipt` gets this
-    write as its last step. `base` is the version that the new text was written for, 0 if
-    the skill did not exist; if the skill has a later version, both are merged, or the write
-    is refused. `files` are written in the same snapshot: contents by path in the folder of
-    the skill, None to remove one; a flat skill moves into a folder. A new file that begins
-    with #! can be executed, others keep what they were. `category` is the folder below
-    skills/ for a new skill. `target` is the slug or the path below skills/ of
-    the skill to write, where `name` alone is ambiguous: "c" may be the slug of "C++".
+    skill, which must then differ from what its version began as. With `if_changed`, identical
+    text records nothing. `receipt` documents the work behind the change: bytes are kept
+    unchanged, and a `brain.receipts.Receipt` gets this write as its last step. `base` is the
+    version that the new text was written for, 0 if the skill did not exist; if the skill has a
+    later version, both are merged, or the write is refused. `files` are written in the same
+    snapshot: contents by path in the folder of the skill, None to remove one; a flat skill
+    moves into a folder. A new file that begins with #! can be executed, others keep what they
+    were. `category` is the folder below skills/ for a new skill. `target` is the slug or the
+    path below skills/ of the skill to write, where `name` alone is ambiguous: "c" may be the
+    slug of "C++".
     `check` gets the old text (None for a new skill) and the new text, and may raise.
     Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`,
     `path_conflict`).
     """
     label = printable_text(name, 80) if "/" in name else slugify(name)
     with locked_write_transaction(session, "upsert", f"upsert {label}") as txn:
+        if body is None and description is None and receipt is None and not (files or if_changed):
+            _refuse_unchanged(txn, target or name)
         planned = plan_skill(
             txn,
             name,
@@ -97,6 +100,27 @@ def upsert(
             check(prior_text, new.content)
         shown = "" if "/" in name else name
         return write_planned(txn, planned, None, message, receipt, shown)
+
+
+def _refuse_unchanged(txn: WriteTransaction, text: str) -> None:
+    """Refuse to raise the version of a skill that is what it was when that version was made."""
+    from .log import find_skill_at_version
+
+    skill = Skills(txn.state).find_or_none(text)
+    if skill is None:
+        return
+    txn.record_edits_below([skill.folder or skill.path])
+    skill = Skills(txn.state).load(skill.path)
+    made_in, made = find_skill_at_version(txn.session, txn.head, skill.path, skill.card.version)
+    old = _list_own_entries(txn.session.state_of(made_in), made)
+    if old == _list_own_entries(txn.state, skill):
+        place = printable_text(str(txn.session.root / skill.path))
+        raise InvalidInput(
+            f"nothing changed in {skill.slug} since its version {skill.card.version}",
+            code="no_content",
+            hint="give the text with -f FILE (- is standard input), or a description with -d TEXT;"
+            f" any program may edit {place}",
+        )
 
 
 class PlannedText(NamedTuple):

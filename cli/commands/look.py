@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from brain.errors import BrainError
+from brain.errors import BrainError, NotFound, printable_text
 from brain.results import text_format
 
 from ..command import OVERWRITE_EXITS, argument, brain_command, flag, option
@@ -103,6 +104,8 @@ def log_command(
         raise click.UsageError("A skill cannot be combined with PATH.")
     versions = app.brain.skills.history(skill) if skill else []
     found = app.brain.history.log("".join(revisions) or "@", limit, skill, paths=paths)
+    if paths and not revisions:
+        found = _refuse_none(found, paths)
     if app.as_json:
         document: dict[str, Any] = {
             "snapshots": [_log_entry(app, one, paths, stat, patch) for one in found]
@@ -126,6 +129,19 @@ def log_command(
             changed = app.brain.history.diff_with_parent(info.snapshot, paths=paths)
             write_lines(_stat_and_patch_lines(app.brain, changed, stat, patch))
             write_lines([""])
+
+
+def _refuse_none(
+    found: Iterator[results.SnapshotInfo], paths: Sequence[str]
+) -> Iterator[results.SnapshotInfo]:
+    """Return snapshots that changed paths. Raises `NotFound` (`no_file`) if there are none."""
+    for first in found:
+        return chain([first], found)
+    raise NotFound(
+        f"no snapshot changed {', '.join(map(printable_text, paths))}",
+        code="no_file",
+        hint="paths are relative to the current folder; `brain status` names new files",
+    )
 
 
 def _version_names(versions: list[results.SkillVersion]) -> dict[str, str]:

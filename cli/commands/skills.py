@@ -221,6 +221,8 @@ def skill_upsert_command(
     document = {**result._asdict(), "similar": similar}
     shown = [upsert_line(result), *written_lines(result)]
     emit(app, document, shown)
+    if file is None and not result.changed:
+        app.print_note(f"Note: its text is in {escape(str(app.brain.root / result.path))}")
     for line in notice_lines(result.notices):
         app.print_note(line)
     for one in similar:

@@ -1,12 +1,14 @@
 """What people read: short, in words, the same at a terminal and in a pipe but for colour."""
 
+import io
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from brain import Brain
+from brain import Brain, limits
 from tests.cli.conftest import Call, Outcome
 
 OLD, NEW = "skills/oracle-manipulation/SKILL.md", "skills/re-entry/SKILL.md"
@@ -485,3 +487,31 @@ def test_without_a_brain_every_command_says_so(folder, cli):
         told = cli(*call)
         assert told.status == 10 and told.out == ""
         assert told.err.startswith("Error: there is no brain in ") and "\nHint: " in told.err
+
+
+def test_an_upsert_of_nothing_names_the_file_and_raises_no_version(agent, cli):
+    head, file = Brain.open(agent).head, agent / "skills/reentrancy/SKILL.md"
+    told = cli("skill", "upsert", "reentrancy", "--json")
+    assert (told.status, told.error["code"]) == (1, "no_content")
+    assert str(file) in told.error["hint"]
+    assert str(file) in cli("edit", "reentrancy").err
+    assert Brain.open(agent).head == head
+    (file.parent / "notes.md").write_text("New.\n")
+    assert cli("skill", "upsert", "reentrancy", "--json").document["version"] == 4
+    file.write_text(file.read_text() + "By hand.\n")
+    assert cli("skill", "upsert", "reentrancy", "--json").document["version"] == 5
+    assert cli("skill", "upsert", "reentrancy", "--json").status == 1
+
+
+def test_a_log_of_a_path_that_no_snapshot_changed_says_so(agent, cli):
+    told = cli("log", "--json", "--", "nofile")
+    assert told.error["code"] == "no_file" and "nofile" in told.error["message"]
+    assert told.status != 0 and told.out == ""
+    assert cli("log", "@..@", "--", "skills").status == 0
+
+
+def test_an_input_that_is_too_large_is_named(agent, cli, monkeypatch):
+    large = io.BytesIO(b"x" * (limits.MAX_SKILL_BYTES + 1))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(large))
+    told = cli("skill", "upsert", "reentrancy", "-f", "-")
+    assert "standard input is larger than 4194304 bytes" in told.err

@@ -31,7 +31,8 @@ def test_a_new_skill_needs_a_body_or_a_description(brain):
     assert "a new skill, new," in caught.value.message
     assert brain.skills.upsert("New", description="d").version == 1
     assert brain.skills.upsert("Newer", "x\n").version == 1
-    assert brain.skills.upsert("New").version == 2
+    with raises_code("no_content", InvalidInput):
+        brain.skills.upsert("New")
 
 
 def test_an_unchanged_text_is_not_recorded_if_that_is_asked_for(brain):

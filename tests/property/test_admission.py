@@ -155,8 +155,8 @@ def test_an_upsert_with_files_equals_an_upsert_and_edits_of_the_files(writes):
         for brain in (together, each):
             brain.skills.upsert("one", "Text.\n", description="d")
         for files in writes:
-            together.skills.upsert("one", files=files)
-            each.skills.upsert("one")
+            together.skills.upsert("one", description="d", files=files)
+            each.skills.upsert("one", description="d")
             for path, content in files.items():
                 each.skills.edit("one", partial(_replace, content), file=path)
             assert _other_files(together) == _other_files(each)
