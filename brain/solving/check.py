@@ -255,7 +255,7 @@ def _read_reward(session: SandboxSession) -> Score:
             return Score(None, f"{name} holds no numbers from 0 to 1: {shown}")
         mean = parts.get("reward", math.fsum(parts.values()) / len(parts))
         return Score(float(mean), parts=parts)
-    return Score(None, "the verifier left no reward")
+    return Score(None, f"the verifier left no reward in {REWARD_FOLDER}/reward.txt")
 
 
 def _passes(grader: Grader, session: SandboxSession, folder: str, attempt: Attempt) -> bool | None:

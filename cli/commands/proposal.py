@@ -141,7 +141,8 @@ def _program_line(program: ProposedProgram) -> str:
 
 
 def _made_text(made: SnapshotInfo) -> str:
-    return escape(text_format.format_snapshot(made.message.strip(), made.operation))
+    message = made.message.strip().replace("\n\nEvolver: ", "; evolver: ")
+    return escape(text_format.format_snapshot(message, made.operation))
 
 
 def _proposal_lines(

@@ -186,3 +186,13 @@ def test_the_check_of_a_tool_judges_one_live_call_in_ten(cli, agent):
     assert 1 <= len(refused) <= 12 and {one.status for one in refused} == {1}
     stats = cli("evolve", "stats", "--json").document
     assert str(len(refused)) in json.dumps(stats)
+
+
+def test_what_is_wrong_with_a_payload_is_said_with_the_name_of_its_option(agent, cli):
+    (agent / "code.py").write_text(COUNT_WORDS)
+    made = ("evolve", "acquire", "words", "--code", "code.py")
+    said = cli(*made, "--payload", "title").err
+    assert "--payload is not JSON" in said and "schema of the tool" not in said
+    said = cli(*made, "--payload", "[]").err
+    assert "--payload is not a JSON object" in said
+    assert "--payload" in cli(*made).err

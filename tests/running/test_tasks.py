@@ -103,7 +103,11 @@ def test_a_task_is_proven_by_its_oracle_and_an_empty_solution(sandbox, read, fil
             "empty solution scores 1",
         ),
         ({"solution/solve.sh": "echo no; exit 3"}, "wrong", "oracle scores 0 (status 3: no)"),
-        ({"tests/test.sh": "true"}, "wrong", "the verifier left no reward"),
+        (
+            {"tests/test.sh": "true"},
+            "wrong",
+            "the verifier left no reward in /logs/verifier/reward.txt",
+        ),
         ({"environment/Dockerfile": "FROM python:2.2\n"}, "impossible", "it needs Python 2.2"),
         ({"environment/Dockerfile": "FROM x/y\n"}, "impossible", "x/y can be had with Docker"),
         ({"environment/Dockerfile": 'FROM debian\nCOPY "a\n'}, "impossible", "cannot be read"),

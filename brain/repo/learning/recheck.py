@@ -98,7 +98,11 @@ def find_gate_verdict(session: Session, target: str) -> FoundVerdict:
     except InvalidInput as error:
         if error.code != "bad_revision" or not is_slug(target):
             raise
-        raise _no_verdict_error(f"no gate has decided about {target} here") from error
+        raise NotFound(
+            f"no gate has decided about {target} here",
+            code="no_verdict",
+            hint="a proposed change counts once it is accepted: see `brain proposal list`",
+        ) from error
     operation = session.load_snapshot(found).operation
     if operation[0] not in DECISION_KINDS:
         raise _no_verdict_error(f"snapshot {found.hex()[:12]} decides about no skill")

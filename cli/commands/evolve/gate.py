@@ -225,8 +225,10 @@ def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
 
 def _number_lines(numbers: GateNumbers) -> Iterator[str]:
     yield escape(
-        f"{numbers.cases} cases, {numbers.rounds} rounds by {numbers.runner}: {numbers.wins} wins,"
-        f" {numbers.losses} losses, {numbers.ties} ties, E = {numbers.e_value}"
+        f"{pluralize(numbers.cases, 'case')}, {pluralize(numbers.rounds, 'round')} by"
+        f" {numbers.runner}: {pluralize(numbers.wins, 'win')}, {numbers.losses}"
+        f" {'loss' if numbers.losses == 1 else 'losses'}, {pluralize(numbers.ties, 'tie')},"
+        f" E = {numbers.e_value}"
     )
     if numbers.read_cases is not None:
         yield f"The skill was read in {numbers.read_cases} of {numbers.cases} tasks"

@@ -200,6 +200,13 @@ def evolve_grind_command(
         app.print_note(escape(f"The page is {page}"))
     if found["result"] == "budget":
         raise Failure("budget_spent", found["reason"], "the same command goes on")
+    cycles = [cycle for row in found["tasks"] for cycle in row["cycles"]]
+    if cycles and all(cycle["score"] is None for cycle in cycles):
+        raise Failure(
+            "not_scored",
+            "no task could be scored",
+            "`brain evolve task check TASKS` says what is wrong with each",
+        )
 
 
 def _open_meter(app: App, max_tokens: int | None, max_cost: int | None) -> Callable[[Model], Model]:

@@ -6,12 +6,12 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from brain import evolve, limits
-from brain.errors import InvalidInput
+from brain.errors import InvalidInput, ToolFailure
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.advice import ADVICE, CODE_PROFILES
 from brain.programs.needs import FIXTURES_FOLDER, pin_resources, read_needs
@@ -108,17 +108,26 @@ def evolve_acquire_command(
         edit = _edit_from_attempt(app, name, attempt, description)
     else:
         from brain.evolve.acquire import ProgramDraft, build_edit, build_program
-        from brain.serve.tools.checks import parse_arguments
 
+        if not payload:
+            raise InvalidInput(
+                "there is no payload to try the skill with",
+                code="no_payload",
+                hint='give one with --payload, as a JSON object such as \'{"text": "a b"}\'',
+            )
         stand_ins = {} if fixtures is None else _read_folder(Path(fixtures))
         draft = ProgramDraft(
             name=name.replace("-", "_"),
             description=description or "",
             code=_read_text(code or "-", "the code"),
-            payloads=[parse_arguments(text) for text in payload],
-            schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
+            payloads=[_parse_object(text, "--payload") for text in payload],
+            schema=None
+            if schema is None
+            else _parse_object(_read_text(schema, "the schema"), "--schema"),
             check="" if check is None else _read_text(check, "the check"),
-            needs=None if needs is None else parse_arguments(_read_text(needs, "the needs")),
+            needs=None
+            if needs is None
+            else _parse_object(_read_text(needs, "the needs"), "--needs"),
             fixtures={f"{FIXTURES_FOLDER}{path}": data for path, data in stand_ins.items()},
             lang=lang or "python",
         )
@@ -214,6 +223,21 @@ def _read_folder(folder: Path) -> dict[str, bytes]:
         )
         for path in paths
     }
+
+
+def _parse_object(text: str, option: str) -> dict[str, Any]:
+    """Return the object in a JSON text; `option` is the one that gave it."""
+    from brain.serve.tools.checks import parse_arguments
+
+    try:
+        return parse_arguments(text)
+    except ToolFailure as error:
+        fault = error.message.removeprefix("These arguments are refused: they are ").rstrip(".")
+        raise InvalidInput(
+            f"{option} is {fault}",
+            code="bad_arguments",
+            hint=f'give {option} a JSON object, such as \'{{"text": "a b"}}\'',
+        ) from error
 
 
 def _read_text(name: str, what: str) -> str:
