@@ -209,7 +209,7 @@ ACCESS_HINT = "check who may read and write it, and the folder it is in"
 _ERRNO_ERRORS = {
     errno.ENOSPC: ("no_space", "free some space and try again"),
     errno.EDQUOT: ("no_space", "free some space and try again"),
-    errno.EROFS: ("read_only", "writing needs write access to the folder of the brain"),
+    errno.EROFS: ("read_only", "the disk there cannot be written: name another folder"),
     errno.EACCES: ("no_access", ACCESS_HINT),
     errno.EPERM: ("no_access", ACCESS_HINT),
     errno.EMFILE: ("too_many_open_files", "close some files, or raise the limit with `ulimit -n`"),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain.errors import BrainError
+
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, flag
 from ..context import App
 from ..options import message_option, revision_argument
@@ -155,8 +157,24 @@ def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> Non
     """
     if bool(paths) != bool(choice):
         raise click.UsageError("Give PATH with one of --ours, --theirs, --both and --edited.")
-    rows = app.brain.merge.resolve(paths, choice) if choice else app.brain.merge.list_conflicts()
+    rows = app.brain.merge.list_conflicts()
+    if choice:
+        known = [row.path for row in rows]
+        chosen = [file for path in paths for file in _files_in_conflict(app, path, known)]
+        rows = app.brain.merge.resolve(list(dict.fromkeys(chosen)), choice)
     emit(app, {"conflicts": rows}, _conflict_lines(rows))
+
+
+def _files_in_conflict(app: App, path: str, known: list[str]) -> list[str]:
+    """Return the path, or the files with a conflict of the skill that it names."""
+    if path in known:
+        return [path]
+    try:
+        skill = app.brain.skills.read_file(path).path
+    except BrainError:  # then it names no conflict
+        return [path]
+    folder = skill.rpartition("/")[0] + "/" if skill.lower().endswith("/skill.md") else skill
+    return [file for file in known if file.startswith(folder)] or [path]
 
 
 def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:

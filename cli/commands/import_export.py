@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -36,7 +37,7 @@ from ..user_files import named_in_errors, read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
-    from brain.results import Adopted, Published
+    from brain.results import Adopted, Notice, Published
 
 
 @brain_command(
@@ -102,6 +103,7 @@ def adopt_command(
         _adopt_transcript(app, path, into, kind, dry_run, overwrite)
         return
     target = Path(into) if into is not None else _default_target(app, path)
+    changes = ""
     if dry_run:
         with ProgressBar(app) as bar:
             result = Brain.preview_adoption(path, target, kind, allow, progress=bar)
@@ -122,7 +124,12 @@ def adopt_command(
         if new and result.brain:
             with Brain.open(result.path) as made:
                 pin_and_report_roots(app, made, [one.key for one in made.signatures.list(made.id)])
-    emit(app, result, _adoption_lines(result))
+        elif result.changed and result.snapshot and not app.as_json:
+            with Brain.open(result.path) as known:
+                counts = known.history.show(result.snapshot).counts
+            names = ("added", "modified", "removed")
+            changes = ": " + ", ".join(f"{counts[name]} {name}" for name in names)
+    emit(app, result, _adoption_lines(result, changes))
     if result.conflicts:
         files = pluralize(len(result.conflicts), "file")
         raise Conflict(
@@ -230,7 +237,7 @@ def _default_target(app: App, path: str) -> Path | None:
     return None if name is None else Path(name)
 
 
-def _adoption_lines(result: Adopted) -> Iterator[str]:
+def _adoption_lines(result: Adopted, changes: str) -> Iterator[str]:
     from brain.adopting.source_files import SECRET_CODE
     from brain.folder.handles import UNREADABLE
 
@@ -241,10 +248,12 @@ def _adoption_lines(result: Adopted) -> Iterator[str]:
         verb = "Adopted" if result.brain else "Would adopt"
         yield f"{verb} {', '.join(_adopted_counts(result))} from {what}"
     if result.brain and result.changed:
-        yield f"Snapshot {short_id(result.snapshot)} of the brain in {escape(result.path)}"
+        yield f"Snapshot {short_id(result.snapshot)} of the brain in {escape(result.path)}{changes}"
     is_news = result.changed or not result.brain or result.conflicts
     urgent = {SECRET_CODE, UNREADABLE, "too_large", "case_collision"}
-    left_out = [one for one in result.left_out if is_news or one.code in urgent]
+    left_out = [
+        _with_way_to_take(result, one) for one in result.left_out if is_news or one.code in urgent
+    ]
     if left_out:
         yield "Left out:"
         yield from (f"  {line}" for line in skipped_lines(left_out))
@@ -252,6 +261,19 @@ def _adoption_lines(result: Adopted) -> Iterator[str]:
         yield from copy_hint_lines(result.path, _folders_with_skills(result))
     yield from notice_lines(result.notices)
     yield from map(conflict_line, result.conflicts)
+
+
+def _with_way_to_take(result: Adopted, left_out: Notice) -> Notice:
+    """Return the notice of a file that a text imports with what takes it into this brain."""
+    reason, _, command = left_out.message.partition("; take it with mkdir ")
+    if not command or not result.brain:
+        return left_out
+    if result.in_place:
+        line = f"!/{left_out.path.partition('/')[0]}"
+        way = f"add the line {line} to .brainignore, and record it with `brain snapshot`"
+        return left_out._replace(message=f"{reason}; {way}")
+    own = left_out.message.replace("BRAIN/", f"{shlex.quote(result.path)}/")
+    return left_out._replace(message=own)
 
 
 def _folders_with_skills(result: Adopted) -> Iterator[str]:
@@ -344,7 +366,8 @@ def publish_command(
         raise Conflict(
             f"{files} there changed since they were published; nothing was written",
             code="not_ours",
-            hint="import them with `brain adopt`, or replace them with --overwrite",
+            hint=f"import them with `brain adopt {shlex.quote(directory)}`, or replace them with"
+            " --overwrite",
         )
     if result.held_back:
         raise BrainError(

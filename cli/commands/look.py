@@ -246,7 +246,9 @@ def show_command(
             raise click.UsageError("--stat and --patch do not apply to a run.")
         _show_run(app, rev, data, output, overwrite)
         return
-    rev = _snapshot_of(app, rev)
+    named, rev = rev, _snapshot_of(app, rev)
+    if named not in (None, rev):
+        app.print_note(f"The text of the skill: `brain skill view {escape(str(named))}`")
     shown = app.brain.history.show(rev)
     changed = app.brain.history.diff_with_parent(shown.info.snapshot) if stat or patch else None
     document = {**to_json(shown.info), **shown._asdict()}

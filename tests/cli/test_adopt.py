@@ -136,7 +136,9 @@ def test_what_was_changed_there_is_a_conflict(agent, cli):
     told = cli("publish", "--to", "agentskills", "../out")
     assert told.status == 12
     assert told.out.splitlines()[0] == ("C reentrancy/SKILL.md: was changed since it was published")
-    assert "Hint: import them with `brain adopt`, or replace them with --overwrite" in told.err
+    assert (
+        "Hint: import them with `brain adopt ../out`, or replace them with --overwrite" in told.err
+    )
     assert cli("publish", "--to", "agentskills", "../out", "--overwrite").status == 0
 
 
