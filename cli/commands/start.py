@@ -127,7 +127,7 @@ def show_status(app: App, strict: bool = False) -> Status:
         found = app.brain.status(progress=bar, strict=strict)
     for line in scan_note_lines(found):
         app.print_note(line)
-    emit(app, found, _status_lines(found, str(app.brain.root)))
+    emit(app, found, _status_lines(app, found))
     return found
 
 
@@ -165,8 +165,9 @@ def show_overview(app: App) -> None:
         app.print_note(f"  {line}")
 
 
-def _status_lines(found: Status, root: str) -> Iterator[str]:
-    yield f"On {escape(found.branch)} at {short_id(found.head)} in {escape(root)}"
+def _status_lines(app: App, found: Status) -> Iterator[str]:
+    root = escape(str(app.brain.root))
+    yield f"On {escape(found.branch)} at {short_id(found.head)} in {root}"
     if found.merging is not None:
         unresolved = sum(row.choice is None for row in found.conflicts)
         revision = short_id(found.merging) if is_hex(found.merging) else escape(found.merging)
@@ -182,7 +183,13 @@ def _status_lines(found: Status, root: str) -> Iterator[str]:
         for path in paths:
             yield f"{colorize(letter, colour)} {escape(path)}"
     for one in found.waiting:
-        yield f"{_waiting_text(one)}: `{one.command}`"
+        if one.kind == "unsigned":
+            from ..settings.user_keys import unverifiable_advice
+
+            advice = unverifiable_advice(app.brain, found.head)
+            yield f"The head lacks a signature of a trusted key: {advice}"
+        else:
+            yield f"{_waiting_text(one)}: `{one.command}`"
 
 
 def _waiting_text(one: Waiting) -> str:
@@ -194,7 +201,6 @@ def _waiting_text(one: Waiting) -> str:
     return {
         "proposals": f"{pluralize(one.count, 'proposal')} to review",
         "provisional": f"{pluralize(one.count, 'provisional change')} of skills",
-        "unsigned": "The head lacks a signature of a trusted key",
     }[one.kind]
 
 

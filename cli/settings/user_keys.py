@@ -224,15 +224,20 @@ def ask_passphrase(what: str, otherwise: str, *, twice: bool) -> bytes:
 
 def unverifiable_note(brain: Brain, snapshot: str) -> str:
     """Return the note on a new snapshot that too few trusted keys have signed."""
+    which = "a further signature" if brain.signatures.list(snapshot) else "the signature"
+    return (
+        f"snapshot {short_id(snapshot)} lacks {which} of a trusted key and"
+        f" does not verify: {unverifiable_advice(brain, snapshot)}"
+    )
+
+
+def unverifiable_advice(brain: Brain, snapshot: str) -> str:
+    """Return which trusted keys have yet to sign a snapshot, and how."""
     trusted = brain.trust.show(snapshot)
     signed = [one.key for one in brain.signatures.list(snapshot)]
-    advice = signing_advice(trusted, "brain sign", signed)
     own = find_own_key([key.key for key in trusted.keys])
     more = f"; `brain config sign {own}` signs every new one" if own and not signed else ""
-    return (
-        f"snapshot {short_id(snapshot)} lacks the signature of a trusted key and"
-        f" does not verify: {advice}{more}"
-    )
+    return f"{signing_advice(trusted, 'brain sign', signed)}{more}"
 
 
 def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:

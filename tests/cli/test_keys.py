@@ -249,5 +249,6 @@ def test_whoever_has_signed_is_not_asked_again(agent, cli):
     cli("sign", "--key", "bob")
     learn(cli)
     assert cli("sign", "--key", "ada").status == 0
+    assert "run `brain sign --key bob`" in cli("status").out
     told = cli("verify")
     assert told.status == 3 and "--key bob" in told.err and "--key ada" not in told.err
