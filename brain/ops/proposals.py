@@ -237,10 +237,20 @@ def accept_proposal(
     last = session.reader.read_ref(branches.PROPOSAL_REF_PREFIX + name) or tip
     known = _find_merge_base(session, session.head(), last)  # has the parts accepted before
     if known != base:
+        wanted, settled = session.state_of(last), session.state_of(known)
+        for path in {*edits, *texts}:
+            if wanted.get(path) == settled.get(path):  # nothing of it is still proposed
+                edits.pop(path, None)
+                texts.pop(path, None)
+        if not edits and not texts and wanted.id != settled.id:
+            raise NotFound(
+                "all of this was accepted before",
+                code="not_proposed",
+                hint=f"`brain proposal show {name}` shows what is still proposed",
+            )
         edits, texts = _add_to_accepted(session, base, known, edits, texts)
-        wanted = session.state_of(last)
         rest = {path: wanted.get(path) for path in texts}
-        is_all = session.state_of(known).edit({**edits, **rest}).id == wanted.id and all(
+        is_all = settled.edit({**edits, **rest}).id == wanted.id and all(
             entry is not None and session.reader.read_blob(entry.blob) == texts[path]
             for path, entry in rest.items()
         )

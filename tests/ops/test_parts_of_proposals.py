@@ -375,3 +375,18 @@ def test_a_resolved_merge_says_how_it_is_recorded(brain, cli: Call):
     assert cli("resolve", "skills/oracle/SKILL.md", "--theirs").status == 0
     told = cli(*accept)
     assert "brain merge --continue" in told.err and "unresolved" not in told.err
+
+
+def test_what_an_edit_replaced_does_not_come_back_with_the_rest(brain):
+    proposed, before = propose(brain), (brain.root / "skills/oracle/SKILL.md").read_bytes()
+    mine = before.replace(b"One", b"Mine")
+    brain.proposals.accept(
+        proposed, skills=["oracle"], edit=lambda texts: dict.fromkeys(texts, mine)
+    )
+    head = brain.head
+    with raises_code("not_proposed", NotFound):
+        brain.proposals.accept(proposed, skills=["oracle"])
+    assert brain.head == head
+    brain.proposals.accept(proposed)
+    assert (brain.root / "skills/oracle/SKILL.md").read_bytes() == mine
+    assert read(brain, "skills/other/a.py") == "print(1)\n" and not brain.proposals.list()
