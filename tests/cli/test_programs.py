@@ -196,3 +196,17 @@ def test_what_is_wrong_with_a_payload_is_said_with_the_name_of_its_option(agent,
     said = cli(*made, "--payload", "[]").err
     assert "--payload is not a JSON object" in said
     assert "--payload" in cli(*made).err
+
+
+def test_a_case_that_a_program_cannot_run_is_refused_and_a_suspicious_one_noted(agent, cli):
+    (agent / "code.py").write_text(COUNT_WORDS)
+    (agent / "check.py").write_text(creation("words")["check"])
+    made = ("evolve", "acquire", "words", "--code", "code.py", "--check", "check.py", "-d", "Words")
+    assert cli(*made, "--payload", '{"text": "a b"}').status == 0
+    add = ("evolve", "case", "add")
+    refused = cli(*add, "words", "--input", "x", "--equals", "1")
+    assert refused.status == 1 and "words is a program" in refused.err
+    noted = cli(*add, "words", "--input", '{"text": "x"}', "--equals", "notjson")
+    assert noted.status == 0 and "--equals is not JSON" in noted.err
+    noted = cli(*add, "nowhere", "--input", "x", "--contains", "y")
+    assert noted.status == 0 and "the skill nowhere does not exist yet" in noted.err

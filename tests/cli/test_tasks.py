@@ -227,3 +227,13 @@ def test_the_sandbox_says_what_a_judge_of_one_run_has_cost(cli, tmp_path, monkey
     assert first.out == again.out == "eval-1 1, judged by openai:small\n"
     assert first.err == "To judge: Asked openai:small, 1 request, 120 tokens in, 30 out\n"
     assert again.err == ""
+
+
+def test_a_grind_that_can_score_no_task_fails(cli, agent, tmp_path):
+    for name in "abcdef":
+        make_task(tmp_path / "broken" / name, {**HARBOR, "tests/test.sh": "true\n"})
+    done = cli(
+        *("evolve", "grind", str(tmp_path / "broken"), "--solver", "true", "--evolver", "true"),
+        *("--max-cycles", "1"),
+    )
+    assert done.status == 1 and "no task could be scored" in done.err

@@ -78,6 +78,7 @@ def evolve_case_add_command(
             raise click.UsageError("Give --equals, --contains, --excludes or --check.")
         value = read_output((input or "").encode("utf-8", "surrogatepass"))
         value = value if isinstance(value, dict) else input or ""
+        _doubt_input(app, slug, value, equals)
         case = CaseOfRun(input=value, expect=expect, source="")
     else:
         case = case_of_run(read_named_run(app, source), slug, step or 0, expect)
@@ -85,6 +86,27 @@ def evolve_case_add_command(
     verb = "added" if added.changed else "is there already"
     done = escape(f"Case {added.name} of {added.slug} {verb}: {added.split}")
     emit(app, added, [done, f"Snapshot {short_id(added.snapshot)}"])
+
+
+def _doubt_input(app: App, slug: str, value: Any, equals: str | None) -> None:
+    """Refuse an input that the program of a skill cannot get; note what is suspicious."""
+    try:
+        found = app.brain.skills.view(slug)
+    except NotFound:
+        app.print_note(escape(f"Note: the skill {slug} does not exist yet"))
+        return
+    if found.path.rpartition("/")[0] + "/skill.py" not in found.files:
+        return
+    if isinstance(value, str):
+        raise InvalidInput(
+            f"{slug} is a program, and its input is not a JSON object",
+            code="bad_case",
+            hint='give --input its arguments, such as \'{"text": "a b"}\'',
+        )
+    try:
+        json.loads(equals or "null")
+    except ValueError:
+        app.print_note("Note: --equals is not JSON, so the output must be that text")
 
 
 def _read_expectation(
