@@ -132,6 +132,7 @@ GROUND = {
     "objects",
     "proofs",
     "util",
+    "util.checked_calls",
     "util.strict_json",
 }
 
