@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import islice
+from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -230,6 +233,7 @@ def read_skill_history(session: Session, slug: str) -> list[results.SkillVersion
     """
     rows = find_skill_changes(session, session.head(), slug)
     paths = {row.path for row in rows}
+    names = _name_changes(session, session.head(), rows)
     versions = []
     for row in reversed(rows):
         snapshot = session.load_snapshot(row.snapshot)
@@ -247,9 +251,74 @@ def read_skill_history(session: Session, slug: str) -> list[results.SkillVersion
                 change=change,
                 path=row.path,
                 message=snapshot.message,
+                name=names.get(row, ""),
             )
         )
     return versions
+
+
+def _name_changes(
+    session: Session, head: bytes, rows: Sequence[SkillHistoryRow]
+) -> dict[SkillHistoryRow, str]:
+    """Return the name of the text that each change made: its version, or one such as 1+1."""
+    by_version: dict[str, list[SkillHistoryRow]] = {}
+    for row in rows:
+        if row.change != derive.REMOVED:
+            by_version.setdefault(row.version, []).append(row)
+    return {
+        row: f"{version}+{number}" if number else version
+        for version, some in by_version.items()
+        for row, number in _number_texts(session, head, some)
+    }
+
+
+def _number_texts(
+    session: Session, head: bytes, rows: list[SkillHistoryRow]
+) -> Iterator[tuple[SkillHistoryRow, int]]:
+    """Yield the changes that made texts of one version, with the number of the text, from 0."""
+    if len(rows) == 1:
+        yield rows[0], 0
+        return
+    numbers: dict[bytes, int] = {}
+    for row in _sort_as_they_came(session, head, rows):
+        entry = session.state_of(row.snapshot).get(row.path)
+        # A merge brings a text that is there already.
+        yield row, numbers.setdefault(entry.blob if entry else b"", len(numbers))
+
+
+def _sort_as_they_came(
+    session: Session, head: bytes, rows: list[SkillHistoryRow]
+) -> list[SkillHistoryRow]:
+    """Sort changes by when they came to the line of first parents of `head`.
+
+    What a merge brought is in the order of its side, before the merge itself. So on a line the
+    order of the changes that are there never changes.
+    """
+    load = session.load_snapshot
+    rows = sorted(rows, key=attrgetter("generation", "snapshot"))
+
+    def is_on_line(tip: bytes, snapshot_id: bytes) -> bool:
+        return lineage.find_ancestor_at(load, tip, load(snapshot_id).jump.depth) == snapshot_id
+
+    if all(is_on_line(head, row.snapshot) for row in rows):
+        return rows
+    merges = lineage_cache.list_merges(session)
+    list_above = cache(lambda tip: [one for one, _ in merges if is_on_line(tip, one)])
+    ancestors_of = cache(partial(AncestorSet, session))
+
+    @cache
+    def find_places(snapshot_id: bytes) -> list[tuple[int, float]]:
+        tip, places = head, list[tuple[int, float]]()
+        while not is_on_line(tip, snapshot_id):
+            on_line = list_above(tip)
+            found = bisect_left(on_line, True, key=lambda one: snapshot_id in ancestors_of(one))
+            merge = load(on_line[found])
+            sides = enumerate(merge.parents[1:])
+            side, tip = next(pair for pair in sides if snapshot_id in ancestors_of(pair[1]))
+            places.append((merge.jump.depth, side))
+        return [*places, (load(snapshot_id).jump.depth, inf)]
+
+    return sorted(rows, key=lambda row: find_places(row.snapshot))
 
 
 def find_skill_at_version(
@@ -258,7 +327,8 @@ def find_skill_at_version(
     """Return the snapshot that made a version of a skill, and the skill there.
 
     The first text of version 1 is 1. Texts that kept that number, as edits of the file do, are
-    1+1, 1+2 and so on, in the order of the lineage. Raises `NotFound` (`no_skill`, `no_version`).
+    1+1, 1+2 and so on, in the order in which they came to the branch: what a merge brings is
+    behind what was there. Raises `NotFound` (`no_skill`, `no_version`).
     """
     version, _, edit = wanted_version.rpartition("+")
     if not version or not _EDIT.fullmatch(edit):
@@ -269,23 +339,11 @@ def find_skill_at_version(
             for row, inside in _iter_skill_changes(session, head, slug_or_path, wanted)
             if row.version == wanted and row.change != derive.REMOVED and row.snapshot in inside
         ]
-        texts: set[bytes] = set()
-        for row in sorted(rows, key=attrgetter("generation", "snapshot")):
-            skill = Skills(session.state_of(row.snapshot)).load(row.path)
-            texts.add(skill.blob)  # a merge brings a text that is there already
-            if len(texts) > number:
-                return row.snapshot, skill
-    names: dict[str, list[bytes]] = {}
-    for row in find_skill_changes(session, head, slug_or_path):
-        entry = session.state_of(row.snapshot).get(row.path)
-        known = names.setdefault(row.version, [])
-        if entry and entry.blob not in known:
-            known.append(entry.blob)
-    every = [
-        f"{name}+{number}" if number else name
-        for name, known in names.items()
-        for number in range(len(known))
-    ]
+        for row, found in _number_texts(session, head, rows):
+            if found == number:
+                return row.snapshot, Skills(session.state_of(row.snapshot)).load(row.path)
+    names = _name_changes(session, head, find_skill_changes(session, head, slug_or_path))
+    every = list(dict.fromkeys(names.values()))
     raise NotFound(
         f"{slug_or_path} has no version {wanted_version}",
         code="no_version",

@@ -38,7 +38,7 @@ def why(session: Session, slug: str) -> SkillReasons:
         if not attempts or wanted:
             raise
         return SkillReasons(slug=name, versions=[], decisions=attempts)
-    chosen = [each for each in versions if not wanted or str(each.version) == wanted]
+    chosen = [each for each in versions if not wanted or wanted in (str(each.version), each.name)]
     if not chosen:
         raise NotFound(
             f"{name} has no version {wanted}",
@@ -63,6 +63,7 @@ def why(session: Session, slug: str) -> SkillReasons:
                 receipt=snapshot.receipt.hex() or None,
                 state=state,
                 work=_summarize_run(session, part, end[0] if end else b"") if part else None,
+                name=version.name,
             )
         )
     current = Skills(session.at()).find_or_none(name)

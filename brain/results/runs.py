@@ -98,7 +98,8 @@ class VersionReason(NamedTuple):
     """The reason for a version of a skill.
 
     `receipt` is the blob id of its receipt, None without one; the `state` of the receipt is
-    kept, none, missing, redacted, or foreign for one of another format.
+    kept, none, missing, redacted, or foreign for one of another format. `name` is that of
+    `SkillVersion`.
     """
 
     version: int | str
@@ -110,6 +111,7 @@ class VersionReason(NamedTuple):
     receipt: str | None
     state: str
     work: RunSummary | None
+    name: str
 
 
 class SkillDecision(NamedTuple):

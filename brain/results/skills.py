@@ -178,7 +178,8 @@ class SkillFile(NamedTuple):
 class SkillVersion(NamedTuple):
     """A snapshot in which a skill changed.
 
-    `change` is added, renamed (to `path`), upgraded, changed or removed.
+    `change` is added, renamed (to `path`), upgraded, changed or removed. `name` is the version, or
+    one such as 2+1 for a further text of version 2; "" for a removal.
     """
 
     version: Version
@@ -188,6 +189,7 @@ class SkillVersion(NamedTuple):
     change: str
     path: str
     message: str
+    name: str
 
 
 class SkillProblem(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -80,10 +79,10 @@ def log_command(
 
     Newest first. REV is the snapshot to start from (default: @, the head), or a range A..B: B
     and its ancestors without those of A. Of a SKILL, or SKILL@VERSION, it lists the versions:
-    edits of the file that kept version 1 are 1+1, 1+2 and so on; 'brain restore SKILL@VERSION'
-    brings one back. With PATH, only snapshots that changed these files or folders, which are
-    relative to the current folder. Signers are named as the trust file of the head names them;
-    `brain verify` says whether they may sign.
+    edits of the file that kept version 1, and other texts of it that a merge brought, are 1+1,
+    1+2 and so on; 'brain restore SKILL@VERSION' brings one back. With PATH, only snapshots that
+    changed these files or folders, which are relative to the current folder. Signers are named
+    as the trust file of the head names them; `brain verify` says whether they may sign.
     """
     if graph and (stat or patch):
         raise click.UsageError("--graph cannot be combined with --stat or --patch.")
@@ -122,7 +121,8 @@ def log_command(
             row, below = lanes.add_snapshot(info.snapshot, info.parents)
             write_lines([f"{row} {_log_line(info, names, columns, len(row) + 1)}", *below])
         return
-    numbers = _version_names(versions)
+    longest = max((len(one.name) for one in versions), default=0)
+    numbers = {one.snapshot: f"  {one.name:{longest}}" for one in versions}
     for info in found:
         write_lines([_log_line(info, names, columns, version=numbers.get(info.snapshot, ""))])
         if stat or patch:
@@ -142,19 +142,6 @@ def _refuse_none(
         code="no_file",
         hint="paths are relative to the current folder; `brain status` names new files",
     )
-
-
-def _version_names(versions: list[results.SkillVersion]) -> dict[str, str]:
-    """Return snapshot to the name of the version that it made, aligned: an edit of 1 is 1+1."""
-    seen = Counter[str]()
-    names = {}
-    for item in reversed(versions):
-        edits = seen[str(item.version)]
-        if item.change != "removed":
-            names[item.snapshot] = f"{item.version}+{edits}" if edits else str(item.version)
-            seen[str(item.version)] += 1
-    longest = max(map(len, names.values()), default=0)
-    return {one.snapshot: f"  {names.get(one.snapshot, ''):{longest}}" for one in versions}
 
 
 SignerNames = Callable[[str], str]
@@ -526,7 +513,9 @@ def _why_lines(found: results.SkillReasons, cases: bool) -> Iterator[str]:
     for version in found.versions:
         while without_version and without_version[0].time >= version.time:
             yield from _decision_lines(found.slug, without_version.pop(0), cases)
-        yield _reason_line(f"{found.slug}@{version.version}", version.change, version)
+        yield _reason_line(
+            f"{found.slug}@{version.name or version.version}", version.change, version
+        )
         if (decision := by_snapshot.get(version.snapshot)) is not None:
             yield from _verdict_summary(decision, cases)
         if version.message:
