@@ -35,6 +35,7 @@ from ..results import (
     Waiting,
 )
 from ..skills import SKILLS_SECTION, skill_layout
+from ..skills.skill_layout import FOLDER_SUFFIXES
 from ..skills.skill_metadata import REFUSED_BY_YAML, SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 from ..trust import POLICY_PATH
@@ -350,6 +351,12 @@ def _check_content(
     if MANIFEST_PATH in entries and (manifest := read(entries[MANIFEST_PATH])) is not None:
         for problem in find_manifest_problems(manifest):
             yield Notice("bad_manifest", MANIFEST_PATH, problem)
+    for path, entry in edits.items():
+        if entry and entry.size > limits.MAX_SKILL_BYTES and path.endswith(FOLDER_SUFFIXES):
+            message = (
+                f"agents get nothing of it: of a skill, {limits.MAX_SKILL_BYTES} bytes are read"
+            )
+            yield Notice("too_large", path, f"has {entry.size} bytes; {message}")
     refused = {
         path: content
         for path, card in cards.items()
@@ -367,7 +374,8 @@ def _check_syntax(texts: Mapping[str, bytes]) -> Iterator[Notice]:
         from ..skills.skill_lint import find_refusal
 
         if problem := find_refusal(path, content):
-            yield Notice("bad_yaml", path, f"line {problem.line}: {problem.message}")
+            message = problem.message.removeprefix(f"line {problem.line}: ")
+            yield Notice("bad_yaml", path, f"line {problem.line}: {message}")
 
 
 def _check_versions(before: BrainState, cards: Mapping[str, SkillMetadata]) -> Iterator[Notice]:

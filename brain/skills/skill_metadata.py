@@ -26,7 +26,8 @@ TWO_HEADS = "two_frontmatters"
 """The flag of a document whose second front matter is read: in format 1 its version is 1."""
 
 REFUSED_BY_YAML = frozenset(
-    "bad_yaml duplicate_key unclosed_frontmatter bad_char too_many_nodes too_deep too_large".split()
+    "bad_yaml duplicate_key unclosed_frontmatter bad_char not_utf8 too_many_nodes too_deep"
+    " too_large".split()
 )
 """The codes of problems, and flags of metadata, of front matter that YAML refuses."""
 

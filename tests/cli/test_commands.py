@@ -515,3 +515,16 @@ def test_an_input_that_is_too_large_is_named(agent, cli, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(large))
     told = cli("skill", "upsert", "reentrancy", "-f", "-")
     assert "standard input is larger than 4194304 bytes" in told.err
+
+
+@pytest.mark.parametrize("command", ["status", "snapshot"])
+def test_a_skill_that_agents_cannot_read_is_named(agent, cli, command):
+    file = agent / "skills/reentrancy/SKILL.md"
+    file.write_bytes("---\nname: reentrancy\ndescription: Caf\u00e9\n---\nx\n".encode("latin-1"))
+    (agent / NEW).parent.mkdir()
+    (agent / NEW).write_bytes(b"x" * (limits.MAX_SKILL_BYTES + 1))
+    told = cli(command)
+    assert told.status == 0
+    shown = told.out + told.err
+    assert "reentrancy/SKILL.md: line 3: the text is not UTF-8" in shown
+    assert f"{NEW}: has 4194305 bytes; agents get nothing of it" in shown
